@@ -1,0 +1,15 @@
+"""Every error that leaves omnigraph_spark is one of ``omnigraph_l2`` or derives from this base."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from omnigraph_l2 import OmniGraphError
+
+__all__ = ["OmniGraphSparkError"]
+
+
+class OmniGraphSparkError(OmniGraphError):
+    """Base of every error that omnigraph_spark itself raises."""
+
+    kind: ClassVar[str] = "omnigraph_spark_error"
