@@ -34,10 +34,12 @@ __all__ = [
     "DataProblem",
     "DatasetExists",
     "DatasetNotFound",
+    "FailpointMisuse",
     "InvalidData",
     "InvalidFilter",
     "InvalidName",
     "InvalidPlace",
+    "InvalidRequest",
     "InvalidStorageOptions",
     "L1Error",
     "NotADataset",
@@ -150,6 +152,18 @@ class InvalidData(BadInput):
 
 
 @define(kw_only=True, slots=False)
+class InvalidRequest(BadInput):
+    """Lance cannot do what was asked of it, for the reason that it gives."""
+
+    kind: ClassVar[str] = "invalid_request"
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"This cannot be done on {self.place}: {self.reason}. Nothing was changed."
+
+
+@define(kw_only=True, slots=False)
 class InvalidFilter(BadInput):
     """A filter is not an expression that can be evaluated on this table."""
 
@@ -160,6 +174,21 @@ class InvalidFilter(BadInput):
 
     def __str__(self) -> str:
         return f"The filter {self.filter!r} cannot be used on {self.place}: {self.reason}."
+
+
+@define(kw_only=True, slots=False)
+class FailpointMisuse(BadInput):
+    """A failpoint is misspelt, was never declared, or is declared twice. For tests only."""
+
+    kind: ClassVar[str] = "failpoint_misuse"
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"Failpoint {self.name!r}: {self.reason}. Each point is declared once, in the module "
+            "that passes it, under the very name that is used there."
+        )
 
 
 # --- it is not there --------------------------------------------------------------------
