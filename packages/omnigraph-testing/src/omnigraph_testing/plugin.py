@@ -1,5 +1,76 @@
-"""The pytest plugin: fixtures by name, and nothing heavy imported until one is asked for."""
+"""The pytest plugin: fixtures by name, and nothing heavy imported until one is asked for.
+
+Only pytest and the standard library are imported at the top; every fixture imports what it needs.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from omnigraph_testing import S3Server, S3Store
+
 __all__: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the S3 fixtures."""
+    group = parser.getgroup("omnigraph", "OmniGraph: stores and faults")
+    group.addoption(
+        "--omnigraph-s3",
+        choices=("seaweedfs", "moto"),
+        default=None,
+        help="which S3 server the fixtures start (default seaweedfs; also the ini setting "
+        "omnigraph_s3, or the environment variable OMNIGRAPH_S3)",
+    )
+    group.addoption(
+        "--omnigraph-require-s3",
+        action="store_true",
+        default=False,
+        help="fail, instead of skipping, where the S3 server cannot run (as with CI=true)",
+    )
+    parser.addini("omnigraph_s3", "which S3 server the fixtures start: seaweedfs or moto")
+
+
+@pytest.fixture(scope="session")
+def s3_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[S3Server]:
+    """Start a real S3 server, once in a test run, shared by all workers of pytest-xdist."""
+    from omnigraph_testing import ServerUnavailable, start_s3  # noqa: PLC0415
+
+    config = request.config
+    kind = (
+        config.getoption("--omnigraph-s3")
+        or os.environ.get("OMNIGRAPH_S3")
+        or config.getini("omnigraph_s3")
+        or "seaweedfs"
+    )
+    context = start_s3(kind, directory=_shared_directory(config, tmp_path_factory))
+    try:
+        server = context.__enter__()
+    except ServerUnavailable as exc:
+        must_run = config.getoption("--omnigraph-require-s3") or os.environ.get("CI") == "true"
+        if must_run:
+            pytest.fail(str(exc), pytrace=False)
+        pytest.skip(str(exc))
+    try:
+        yield server
+    finally:
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def s3_store(s3_server: S3Server) -> S3Store:
+    """Give the test a fresh prefix on a real S3 server."""
+    return s3_server.store()
+
+
+def _shared_directory(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:
+    base = factory.getbasetemp()
+    return base.parent if hasattr(config, "workerinput") else base
