@@ -1,0 +1,6 @@
+"""Where data is, and how to reach it: the front door of this folder."""
+
+from omnigraph_l1._places.place import Place
+from omnigraph_l1._places.storage import Storage
+
+__all__ = ["Place", "Storage"]

@@ -1,0 +1,225 @@
+"""One mapping of storage options, settled: pure, and complete for Lance and obstore alike.
+
+Always: an option that was given wins over the environment; of two spellings of one option, the
+canonical one wins; every name is canonical (``spellings``); what is missing or makes no sense is
+said by its name, never with its value, which may be a secret.
+
+* Options of another kind of store (``google_…`` for ``s3://``) are passed over, so that one
+  mapping can serve several. A name that no store knows is refused: it is a slip, and Lance would
+  ignore it in silence.
+* Numbers and booleans may be given as such. A time is seconds, or text such as ``500ms``.
+* Profiles of the AWS command line are not read: obstore cannot.
+
+Not here: making stores.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from omnigraph_l1._places.place import Place
+from omnigraph_l1._places.spellings import Family, family_of, known_elsewhere, spellings
+from omnigraph_l1.errors import InvalidStorageOptions
+
+__all__ = ["DEFAULTS", "OptionValue", "parse_seconds", "settle_options"]
+
+OptionValue = str | bool | int | float | timedelta | None
+
+DEFAULTS = {
+    "client_max_retries": "3",
+    "client_retry_timeout": "15",
+    "connect_timeout": "3s",
+    "timeout": "30s",
+}
+"""A store that is down is found out in seconds. (Lance alone would try for three minutes.)"""
+
+_TIMES = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
+_FLAGS = frozenset(
+    {
+        "allow_http",
+        "allow_invalid_certificates",
+        "aws_imdsv1_fallback",
+        "aws_s3_express",
+        "aws_skip_signature",
+        "aws_unsigned_payload",
+        "aws_virtual_hosted_style_request",
+        "azure_skip_signature",
+        "azure_storage_use_emulator",
+        "google_skip_signature",
+    }
+)
+_TRUE, _FALSE = {"1", "true", "on", "yes", "y"}, {"0", "false", "off", "no", "n"}
+_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_TIME = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>[a-z]*)\s*")
+_RETRY_VARIABLES = {
+    "OBJECT_STORE_CLIENT_MAX_RETRIES": "client_max_retries",
+    "OBJECT_STORE_CLIENT_RETRY_TIMEOUT": "client_retry_timeout",
+}
+_BUCKETS = ("aws_bucket", "google_bucket", "azure_container_name")
+_OTHER_AWS_CREDENTIALS = (
+    "aws_web_identity_token_file",
+    "aws_container_credentials_relative_uri",
+    "aws_container_credentials_full_uri",
+)
+
+
+def settle_options(
+    place: Place, given: Mapping[str, OptionValue] | None, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Combine what was given, the environment and the defaults, under canonical names."""
+    named = _named(place, given or {})
+    if place.is_local:
+        return {}
+    family = family_of(place.scheme)
+    settled = DEFAULTS | _from_environment(family, environ) | named
+    if family.prefix == "aws_":
+        _settle_endpoint(settled, named)
+        _settle_region(place, settled, named)
+        _check_credentials(place, settled, environ)
+    for name in _BUCKETS:
+        if named.get(name, place.bucket) != place.bucket:
+            raise _wrong(place, name, "names another bucket than the place", "Leave it out.")
+        settled.pop(name, None)
+    _check_values(place, settled)
+    _check_endpoints(place, settled)
+    return dict(sorted(settled.items()))
+
+
+def parse_seconds(text: str) -> float:
+    """Read ``30s``, ``500ms``, ``2min`` or plain seconds; ValueError for anything else."""
+    read = _TIME.fullmatch(text.lower())
+    if read is None or read["unit"] not in _UNITS:
+        raise ValueError(text)
+    return float(read["count"]) * _UNITS[read["unit"]]
+
+
+def _named(place: Place, given: Mapping[str, OptionValue]) -> dict[str, str]:
+    family = family_of(place.scheme)
+    named: dict[str, str] = {}
+    for name, value in given.items():
+        canonical = family.canonical(name)
+        if canonical is None:
+            if not known_elsewhere(name):
+                raise _wrong(place, name, "is not an option that any store has", _guess(name))
+            continue
+        text = _text(place, name, value)
+        if text is not None and (canonical not in named or name.lower() == canonical):
+            named[canonical] = text
+    return named
+
+
+def _text(place: Place, name: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, timedelta):
+        return f"{round(value.total_seconds() * 1000)}ms"
+    if isinstance(value, (int, float)):
+        return str(value)
+    remedy = "Give text, a number, a boolean or a timedelta."
+    raise _wrong(place, name, f"has a value of type {type(value).__name__}", remedy)
+
+
+def _from_environment(family: Family, environ: Mapping[str, str]) -> dict[str, str]:
+    found = {_RETRY_VARIABLES[key]: environ[key] for key in _RETRY_VARIABLES if key in environ}
+    for variable in sorted(environ):
+        lowered = variable.lower()
+        canonical = family.canonical(lowered) if lowered.startswith(family.prefix) else None
+        exact = lowered == canonical
+        if canonical is not None and environ[variable] and (exact or canonical not in found):
+            found[canonical] = environ[variable]
+    return found
+
+
+def _settle_endpoint(settled: dict[str, str], named: Mapping[str, str]) -> None:
+    """Write one endpoint under both of its names, lest a variable wins over what was given."""
+    both = ("aws_endpoint_url_s3", "aws_endpoint")
+    source = named if any(name in named for name in both) else settled
+    endpoint = next((source[name] for name in both if source.get(name)), None)
+    for name in both:
+        settled.pop(name, None)
+        if endpoint is not None:
+            settled[name] = endpoint
+
+
+def _settle_region(place: Place, settled: dict[str, str], named: Mapping[str, str]) -> None:
+    both = ("aws_region", "aws_default_region")
+    source = named if any(name in named for name in both) else settled
+    region = next((source[name] for name in both if source.get(name)), None)
+    if region is None:
+        remedy = "Give it, or set AWS_REGION; a store that has no regions takes 'us-east-1'."
+        raise _wrong(place, "aws_region", "is missing", remedy)
+    settled.pop("aws_default_region", None)
+    settled["aws_region"] = region
+    if settled.get("aws_s3_express"):
+        settled["s3_express"] = settled["aws_s3_express"]  # Lance looks for this spelling only
+
+
+def _check_credentials(
+    place: Place, settled: Mapping[str, str], environ: Mapping[str, str]
+) -> None:
+    key, secret = "aws_access_key_id", "aws_secret_access_key"
+    for missing, present in ((key, secret), (secret, key)):
+        if settled.get(present) and not settled.get(missing):
+            remedy = f"{present!r} is there: give both or neither."
+            raise _wrong(place, missing, "is missing", remedy)
+    unsigned = settled.get("aws_skip_signature", "").lower() in _TRUE
+    elsewhere = any(settled.get(name) for name in _OTHER_AWS_CREDENTIALS)
+    if environ.get("AWS_PROFILE") and not (settled.get(key) or unsigned or elsewhere):
+        remedy = "AWS_PROFILE names a profile, and profiles are not read: export its credentials."
+        raise _wrong(place, key, "is missing", remedy)
+
+
+def _check_values(place: Place, settled: dict[str, str]) -> None:
+    for name in _FLAGS & settled.keys():
+        lowered = settled[name].strip().lower()
+        if lowered not in _TRUE | _FALSE:
+            raise _wrong(place, name, "is neither true nor false", "Give 'true' or 'false'.")
+        settled[name] = "true" if lowered in _TRUE else "false"
+    for name in _TIMES & settled.keys():
+        settled[name] = f"{round(_seconds(place, name, settled[name]) * 1000)}ms"
+    name = "client_retry_timeout"
+    settled[name] = str(max(1, round(_seconds(place, name, settled[name]))))
+    name = "client_max_retries"
+    if not re.fullmatch(r"\d{1,3}", settled[name]):
+        raise _wrong(place, name, "is not a small whole number", "Give 0 to 999.")
+
+
+def _seconds(place: Place, name: str, text: str) -> float:
+    try:
+        return parse_seconds(text)
+    except ValueError:
+        remedy = "Give seconds, or text such as '500ms', '30s', '2min'."
+        raise _wrong(place, name, "is not a time", remedy) from None
+
+
+def _check_endpoints(place: Place, settled: Mapping[str, str]) -> None:
+    allowed = settled.get("allow_http") == "true"
+    emulated = settled.get("azure_storage_use_emulator") == "true"
+    for name in ("aws_endpoint", "azure_storage_endpoint", "google_base_url"):
+        if not settled.get(name):
+            continue
+        parts = urlsplit(settled[name])
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            remedy = "Write it as 'https://host' or 'https://host:port'."
+            raise _wrong(place, name, "is not an http(s) URL", remedy)
+        if parts.username is not None or parts.query:
+            remedy = "Give credentials as options of their own."
+            raise _wrong(place, name, "holds more than scheme, host, port and path", remedy)
+        if parts.scheme == "http" and not (allowed or emulated):
+            remedy = f"{name!r} is plain http: give allow_http='true' if that is meant, or https."
+            raise _wrong(place, "allow_http", "is not set", remedy)
+
+
+def _guess(name: str) -> str:
+    close = difflib.get_close_matches(name.lower(), spellings(), n=1, cutoff=0.75)
+    return f"Did you mean {close[0]!r}?" if close else "Leave it out."
+
+
+def _wrong(place: Place, option: str, reason: str, remedy: str) -> InvalidStorageOptions:
+    return InvalidStorageOptions(place=str(place), option=option, reason=reason, remedy=remedy)

@@ -1,0 +1,80 @@
+"""A place and how to reach it: one value for Lance and for obstore.
+
+Always: resolved once, frozen, equal by value, picklable; both libraries get the same options. It
+prints the names of its options and none of their values. ``lance_options`` is the only way to the
+values.
+
+Not here: how options are spelled and checked (``options``), how stores are built (``stores``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from omnigraph_l1._places.options import OptionValue, settle_options
+from omnigraph_l1._places.place import Place
+from omnigraph_l1._places.stores import open_store
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+__all__ = ["Storage"]
+
+_Options = tuple[tuple[str, str], ...]
+
+
+def _only_names(options: _Options) -> str:
+    return "<" + ", ".join(name for name, _ in options) + ">"
+
+
+@attrs.frozen
+class Storage:
+    """A place, and the options with which Lance and obstore reach it."""
+
+    place: Place
+    _options: _Options = attrs.field(default=(), repr=_only_names, kw_only=True)
+
+    @classmethod
+    def resolve(
+        cls,
+        place: str | os.PathLike[str] | Place | Storage,
+        storage_options: Mapping[str, OptionValue] | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+    ) -> Storage:
+        """Settle the options for a place; ``environ`` stands for the environment variables.
+
+        Raise ``InvalidPlace`` or ``InvalidStorageOptions``, which names the option. Nothing is
+        asked of the store. A Storage without options is given back as it is.
+        """
+        if isinstance(place, Storage):
+            if storage_options is None:
+                return place
+            place = place.place
+        where = Place.parse(place)
+        variables = os.environ if environ is None else environ
+        settled = settle_options(where, storage_options, variables)
+        return cls(where, options=tuple(settled.items()))
+
+    @property
+    def lance_options(self) -> dict[str, str]:
+        """The ``storage_options`` for Lance. They hold secrets: do not print or log them."""
+        return dict(self._options)
+
+    def object_store(self) -> ObjectStore:
+        """Give obstore's store, rooted at the place; one in each process for equal storages.
+
+        Raise ``UsedAfterFork`` in a child that was forked after its parent had used any.
+        """
+        return open_store(self.place, self._options)
+
+    def child(self, name: str) -> Storage:
+        """Give the storage of a place below this one."""
+        return attrs.evolve(self, place=self.place / name)
+
+    def __str__(self) -> str:
+        return str(self.place)
