@@ -98,3 +98,128 @@ class WorkerFailed(OmniGraphTestingError):
             f"Worker {self.process} of the history runner failed: {self.detail}. "
             f"What was recorded until then is in {self.journals}."
         )
+
+
+@define(kw_only=True, slots=False)
+class NothingHeld(OmniGraphTestingError):
+    """A test waited for a request to be held, and too few came."""
+
+    kind: ClassVar[str] = "nothing_held"
+    expected: int
+    found: int
+    timeout_seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"Expected {self.expected} held requests within {self.timeout_seconds:g} s, found "
+            f"{self.found}. Look at the requests that came, and at the rule's method and key."
+        )
+
+
+@define(kw_only=True, slots=False)
+class BudgetExceeded(OmniGraphTestingError, AssertionError):
+    """A block of code asked more of a store than it may. ``requests`` lists what it asked."""
+
+    kind: ClassVar[str] = "budget_exceeded"
+    over: tuple[str, ...]
+    requests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        listed = "".join(f"\n  {each}" for each in self.requests)
+        return f"Too much was asked of the store: {'; '.join(self.over)}. The requests:{listed}"
+
+
+@define(kw_only=True, slots=False)
+class UnusableFunction(OmniGraphTestingError):
+    """A function cannot be run in another process."""
+
+    kind: ClassVar[str] = "unusable_function"
+    function: str
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.function} cannot be run in a process of its own: {self.reason}. Give a "
+            "function of a module's top level, with arguments that can be pickled."
+        )
+
+
+@define(kw_only=True, slots=False)
+class CrashDeadline(OmniGraphTestingError):
+    """A process did not end in time. It was killed."""
+
+    kind: ClassVar[str] = "crash_deadline"
+    what: str
+    seconds: float
+    passed: tuple[str, ...]
+    stderr: str
+
+    def __str__(self) -> str:
+        last = self.passed[-1] if self.passed else "none"
+        return (
+            f"{self.what} did not end within {self.seconds:g} s and was killed; the last point it "
+            f"passed: {last}. Give a longer deadline= if it needs more. Its stderr ends:\n"
+            f"{self.stderr[-2000:]}"
+        )
+
+
+@define(kw_only=True, slots=False)
+class NeverKilled(OmniGraphTestingError):
+    """A process ended by itself before it came to the place where it should have been killed."""
+
+    kind: ClassVar[str] = "never_killed"
+    what: str
+    place: str
+    passed: tuple[str, ...]
+    detail: str
+
+    def __str__(self) -> str:
+        passed = ", ".join(self.passed) or "none"
+        return (
+            f"{self.what} should have been killed {self.place}, but never came there: "
+            f"{self.detail}. Points it passed: {passed}."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnexpectedEnding(OmniGraphTestingError):
+    """A process that should have finished did not. ``detail`` is its traceback or its stderr."""
+
+    kind: ClassVar[str] = "unexpected_ending"
+    what: str
+    ending: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.what} should have finished, but it {self.ending}:\n{self.detail}"
+
+
+@define(kw_only=True, slots=False)
+class TracingUnavailable(OmniGraphTestingError):
+    """File operations of a process cannot be seen on this machine."""
+
+    kind: ClassVar[str] = "tracing_unavailable"
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"The file operations of a process cannot be followed here: {self.reason}. It needs "
+            "Linux 5.3 or later on x86_64 or aarch64, with ptrace and seccomp allowed (in a "
+            "container: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined where the default "
+            "forbids them)."
+        )
+
+
+@define(kw_only=True, slots=False)
+class Untraceable(OmniGraphTestingError):
+    """A process changed a file in a way that cannot be recorded, so the trace would be wrong."""
+
+    kind: ClassVar[str] = "untraceable"
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"What the process did to {self.path} cannot be recorded: {self.reason}. "
+            "Leave this file outside the root that is recorded, or write it by other means."
+        )

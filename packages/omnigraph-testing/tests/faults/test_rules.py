@@ -1,0 +1,241 @@
+"""Rules and the engine, without any store: operations in, decisions out."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnigraph_testing import (
+    Answer,
+    CutReply,
+    Delay,
+    Faults,
+    Held,
+    Hold,
+    IgnoreConditions,
+    InvalidOption,
+    NothingHeld,
+    Operation,
+    Refuse,
+    Rule,
+    TruncateReply,
+)
+
+
+def put(key: str = "k") -> Operation:
+    """Return a plain PUT."""
+    return Operation("PUT", key)
+
+
+def firing(rule: Rule, operations: Iterable[Operation]) -> list[int]:
+    """Return the numbers (from 1) of the operations that the rule's effect meets."""
+    faults = Faults()
+    faults.inject(rule)
+    return [n for n, each in enumerate(operations, 1) if faults.decide(each)]
+
+
+def test_a_rule_without_limits_meets_everything() -> None:
+    """Only the effect is needed."""
+    assert firing(Rule(CutReply()), [put(), Operation("GET", "x")]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "met"),
+    [
+        ("t.lance/_versions/*", "t.lance/_versions/1.manifest", True),
+        ("t.lance/_versions/*", "t.lance/data/1.lance", False),
+        ("*.manifest", "a/b/c.manifest", True),
+        ("*/[0-9].json", "refs/7.json", True),
+        ("*/[0-9].json", "refs/x.json", False),
+        ("T*", "t", False),
+        ("Ü ?", "Ü x", True),
+    ],
+)
+def test_key_patterns_cross_slashes_and_mind_case(*, pattern: str, key: str, met: bool) -> None:
+    """A key pattern is a glob over the whole key."""
+    assert Rule(Refuse(), key=pattern).matches(put(key)) is met
+
+
+def test_a_method_is_a_verb_or_a_kind() -> None:
+    """A part of a multipart upload is met by PUT and by PUT_PART, a plain PUT only by PUT."""
+    part = Operation("PUT", "k", kind="PUT_PART")
+    assert Rule(Refuse(), "put").matches(part)
+    assert Rule(Refuse(), "PUT_PART").matches(part)
+    assert not Rule(Refuse(), "PUT_PART").matches(put())
+    assert Rule(Refuse(), ["GET", "PUT"]).matches(put())
+
+
+def test_a_predicate_has_the_last_word() -> None:
+    """``when`` sees the operation."""
+    rule = Rule(Refuse(), when=lambda operation: operation.size == 7)
+    assert rule.matches(Operation("PUT", "k", size=7))
+    assert not rule.matches(Operation("PUT", "k", size=8))
+
+
+@pytest.mark.parametrize(
+    ("rule", "met"),
+    [
+        (Rule(Refuse(), nth=2), [2]),
+        (Rule(Refuse(), nth=[1, 4]), [1, 4]),
+        (Rule(Refuse(), every=3), [3, 6]),
+        (Rule(Refuse(), after=4), [5, 6]),
+        (Rule(Refuse(), after=1, every=2), [3, 5]),
+        (Rule(Refuse(), times=2), [1, 2]),
+        (Rule(Refuse(), every=2, times=2), [2, 4]),
+        (Rule(Refuse(), probability=0.0), []),
+    ],
+)
+def test_schedules(rule: Rule, met: list[int]) -> None:
+    """The schedule counts matches from one."""
+    assert firing(rule, [put() for _ in range(6)]) == met
+
+
+def test_only_matches_are_counted() -> None:
+    """The second PUT is the second PUT, whatever comes between."""
+    operations = [put(), Operation("GET", "k"), put()]
+    assert firing(Rule(Refuse(), "PUT", nth=2), operations) == [3]
+
+
+@given(seed=st.integers(), probability=st.floats(0, 1))
+def test_chance_is_repeatable(seed: int, probability: float) -> None:
+    """The same seed gives the same faults, every time."""
+    rule = Rule(Refuse(), probability=probability, seed=seed)
+    operations = [put() for _ in range(50)]
+    assert firing(rule, operations) == firing(rule, operations)
+
+
+def test_chance_is_about_right_and_differs_by_seed() -> None:
+    """A fifth is about a fifth, and another seed picks others."""
+    operations = [put() for _ in range(2000)]
+    one = firing(Rule(Refuse(), probability=0.2, seed=1), operations)
+    other = firing(Rule(Refuse(), probability=0.2, seed=2), operations)
+    assert 340 < len(one) < 460
+    assert one != other
+
+
+@given(st.permutations([f"k{n % 5}" for n in range(25)]))
+def test_per_key_does_not_depend_on_the_order_between_keys(keys: list[str]) -> None:
+    """With ``per_key`` each key has the same fate however the clients interleave."""
+    rule = Rule(Refuse(), probability=0.5, seed=3, per_key=True)
+
+    def fate(order: Iterable[str]) -> dict[str, list[bool]]:
+        faults = Faults()
+        faults.inject(rule)
+        fates: dict[str, list[bool]] = {}
+        for key in order:
+            fates.setdefault(key, []).append(bool(faults.decide(put(key))))
+        return fates
+
+    assert fate(keys) == fate(sorted(keys))
+
+
+def test_per_key_counts_each_key_by_itself() -> None:
+    """The first access of each key."""
+    operations = [put("a"), put("a"), put("b"), put("b")]
+    assert firing(Rule(Refuse(), nth=1, per_key=True), operations) == [1, 3]
+
+
+def test_the_first_verdict_counts_and_modifiers_add_up() -> None:
+    """Two delays and one answer can meet in a request; a second verdict is not used up."""
+    faults = Faults()
+    faults.inject(Rule(Delay(0.1)))
+    faults.inject(Rule(Answer(503), times=1))
+    second = faults.inject(Rule(CutReply(), times=1))
+    faults.inject(Rule(IgnoreConditions()))
+    decision = faults.decide(put())
+    assert decision.faults == ("Delay", "IgnoreConditions", "Answer")
+    assert second.fired == 0
+    assert second.matched == 1
+    assert faults.decide(put()).verdict == CutReply()
+    assert second.fired == 1
+
+
+def test_a_removed_rule_does_nothing_and_removing_twice_does_no_harm() -> None:
+    """The other rules stay."""
+    faults = Faults()
+    cut = faults.inject(Rule(CutReply()))
+    faults.inject(Rule(Refuse()))
+    cut.remove()
+    cut.remove()
+    assert faults.decide(put()).verdict == Refuse()
+    faults.clear()
+    assert not faults.decide(put())
+
+
+def test_times_holds_between_threads() -> None:
+    """However many threads ask, an effect that may happen 50 times happens 50 times."""
+    faults = Faults()
+    rule = faults.inject(Rule(Refuse(), times=50))
+    met: list[int] = []
+
+    def ask() -> None:
+        met.append(sum(bool(faults.decide(put())) for _ in range(500)))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(met) == 50
+    assert (rule.fired, rule.matched) == (50, 2000)
+
+
+def test_rules_are_picklable() -> None:
+    """A rule can be sent to another process."""
+    rule = Rule(TruncateReply(5, silent=True), "GET", key="*.lance", nth=3)
+    assert pickle.loads(pickle.dumps(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [
+        (lambda: Rule(Refuse(), nth=0), "Rule.nth"),
+        (lambda: Rule(Refuse(), every=0), "Rule.every"),
+        (lambda: Rule(Refuse(), times=0), "Rule.times"),
+        (lambda: Rule(Refuse(), probability=1.5), "Rule.probability"),
+        (lambda: Rule("boom"), "Rule.effect"),
+        (lambda: Answer(200), "Answer.status"),
+        (lambda: Delay(-1), "Delay.seconds"),
+        (lambda: Delay("soon"), "Delay.seconds"),
+        (lambda: Delay(1, when="never"), "Delay.when"),
+        (lambda: TruncateReply(-1), "TruncateReply.keep"),
+    ],
+)
+def test_senseless_values_are_refused_by_name(make: object, option: str) -> None:
+    """A rule that cannot be meant is refused when it is made, with the field's name."""
+    with pytest.raises(InvalidOption) as caught:
+        make()  # type: ignore[operator]
+    assert caught.value.option == option
+    assert pickle.loads(pickle.dumps(caught.value)).option == option
+
+
+def test_held_wakes_on_release_and_at_once_afterwards() -> None:
+    """What is caught before the release is woken by it, what comes later is woken at once."""
+    held = Held()
+    woken: list[str] = []
+    held.catch(put("a"), lambda: woken.append("a"))
+    assert held.wait(1)[0].key == "a"
+    assert woken == []
+    held.release()
+    held.catch(put("b"), lambda: woken.append("b"))
+    assert woken == ["a", "b"]
+
+
+def test_waiting_for_nothing_ends_with_an_error_that_counts() -> None:
+    """A test that waits for a request that never comes is told so."""
+    with pytest.raises(NothingHeld) as caught:
+        Held().wait(0.01, count=2)
+    assert (caught.value.expected, caught.value.found) == (2, 0)
+
+
+def test_clearing_the_rules_releases_what_they_hold() -> None:
+    """No request stays held by a rule that is gone."""
+    faults, held = Faults(), Held()
+    faults.inject(Rule(Hold(held)))
+    faults.clear()
+    assert held.is_released
