@@ -10,10 +10,16 @@ from attrs import define
 
 __all__ = [
     "Aborted",
+    "CrashDeadline",
     "InvalidHistory",
     "InvalidOption",
+    "NeverKilled",
     "OmniGraphTestingError",
     "ServerUnavailable",
+    "TracingUnavailable",
+    "UnexpectedEnding",
+    "Untraceable",
+    "UnusableFunction",
     "WorkerFailed",
 ]
 
