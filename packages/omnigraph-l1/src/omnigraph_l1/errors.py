@@ -42,6 +42,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidStorageOptions",
     "L1Error",
+    "MovedDataset",
     "NotADataset",
     "NotFound",
     "OutcomeUnknown",
@@ -502,6 +503,22 @@ class CorruptDataset(L1Error):
         return (
             f"The dataset at {self.place} is damaged: {self.detail}. "
             "Open an older version, or bring the files back from a copy."
+        )
+
+
+@define(kw_only=True, slots=False)
+class MovedDataset(L1Error):
+    """The dataset was copied or moved, and Lance's branches point to where it came from."""
+
+    kind: ClassVar[str] = "moved_dataset"
+    place: str
+    recorded: str
+
+    def __str__(self) -> str:
+        return (
+            f"The dataset at {self.place} was copied or moved: its branch still points to "
+            f"{self.recorded}, whose files would be read instead. Main can be read; for the "
+            "branch, bring the dataset back to where it was."
         )
 
 

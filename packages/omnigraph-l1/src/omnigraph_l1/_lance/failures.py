@@ -1,0 +1,215 @@
+"""What Lance raises, recognised by its texts, and turned into our errors.
+
+Always: the texts stand here and nowhere else, each pinned by a test that provokes it for real;
+there is no other way to tell, because most failures arrive as plain OSError or ValueError.
+What is not recognised becomes a ``StorageError`` that carries Lance's words.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum, auto
+from typing import Final
+
+import lance.commit
+import pyarrow as pa
+
+from omnigraph_l1._places import Place
+from omnigraph_l1._resolution import Resolution
+from omnigraph_l1.errors import (
+    AccessDenied,
+    CorruptDataset,
+    DataProblem,
+    InvalidData,
+    InvalidRequest,
+    L1Error,
+    StorageError,
+    StorageFull,
+    StoreUnavailable,
+)
+
+__all__ = [
+    "LanceFailure",
+    "Symptom",
+    "classify",
+    "lance_border",
+    "lance_calls",
+    "symptom",
+    "words",
+]
+
+# Every kind of exception in which pylance has been seen to report a failure, panics apart.
+_LANCE_RAISES = (
+    OSError,
+    ValueError,
+    KeyError,
+    RuntimeError,
+    NotImplementedError,
+    pa.lib.ArrowException,
+)
+
+
+class Symptom(Enum):
+    """What a failure of Lance means."""
+
+    CONFLICT_RETRYABLE = auto()
+    CONFLICT_INCOMPATIBLE = auto()
+    HALF_MADE_BRANCH = auto()
+    DATASET_EXISTS = auto()
+    REF_EXISTS = auto()
+    REF_MISSING = auto()
+    REF_INVALID = auto()
+    VERSION_TAGGED = auto()
+    DENIED = auto()
+    FULL = auto()
+    TORN = auto()
+    DATASET_MISSING = auto()
+    VERSION_MISSING = auto()
+    MISSING = auto()
+    NULLS = auto()
+    MISFIT = auto()
+    INDEX_EXISTS = auto()
+    INDEX_MISSING = auto()
+    BAD_REQUEST = auto()
+    UNREACHABLE = auto()
+
+
+# The first that matches counts, so what is more telling comes first.
+_TEXTS: tuple[tuple[Symptom, str], ...] = (
+    (Symptom.CONFLICT_INCOMPATIBLE, r"^Incompatible transaction:"),
+    (Symptom.CONFLICT_RETRYABLE, r"^Retryable commit conflict"),
+    (Symptom.CONFLICT_RETRYABLE, r"^Too many concurrent writers"),
+    (Symptom.CONFLICT_RETRYABLE, r"^Commit conflict for version"),
+    (Symptom.HALF_MADE_BRANCH, r"Clone operation should not enter build_manifest"),
+    (Symptom.DATASET_EXISTS, r"^Dataset already exists"),
+    (Symptom.REF_EXISTS, r"^Ref conflict error:"),
+    (Symptom.REF_MISSING, r"^Ref not found error:"),
+    (Symptom.REF_INVALID, r"^Ref is invalid:"),
+    (Symptom.VERSION_MISSING, r"^Version not found error:"),
+    (Symptom.VERSION_TAGGED, r"tagged version\(s\) have been marked for cleanup"),
+    (Symptom.DENIED, r"Permission denied|\(os error 13\)|Read-only file system|\(os error 30\)"),
+    (Symptom.DENIED, r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken"),
+    (Symptom.DENIED, r"403 Forbidden|401 Unauthorized|Unauthenticated"),
+    (Symptom.FULL, r"No space left on device|\(os error 28\)|Disk quota exceeded"),
+    (Symptom.TORN, r"^(External error: )?LanceError\(IO\): Generic memory error: Invalid range"),
+    (Symptom.TORN, r"does not appear to be a Lance file|range end index \d+ out of range"),
+    (Symptom.TORN, r"does not have sufficient data, len:|encountered corrupt file"),
+    (
+        Symptom.TORN,
+        r"file size is too small|Invalid format: magic number|failed to decode Protobuf",
+    ),
+    (Symptom.VERSION_MISSING, r"_versions/\d+\.manifest was not found"),
+    (Symptom.VERSION_MISSING, r"^Not found: \S*_versions/\d+\.manifest"),
+    (Symptom.DATASET_MISSING, r"^Dataset at path .* was not found"),
+    (Symptom.DATASET_MISSING, r"NoSuchBucket"),
+    (Symptom.MISSING, r"Not found:|NoSuchKey"),
+    (Symptom.NULLS, r"contained null values even though the field is marked non-null"),
+    (Symptom.NULLS, r"is declared as non-nullable but contains null values"),
+    (Symptom.MISFIT, r"^Append with different schema|Ambiguous merge inserts are prohibited"),
+    (Symptom.MISFIT, r"Duplicate field name"),
+    (Symptom.INDEX_EXISTS, r"Index name '.*' already exists"),
+    (Symptom.INDEX_MISSING, r"Lance index not found"),
+    (Symptom.BAD_REQUEST, r"Invalid user input:|^Schema error:|sql parser error"),
+    (Symptom.UNREACHABLE, r"Connection refused|error sending request|timed out|dns error"),
+    (Symptom.UNREACHABLE, r"tcp connect error|connection (closed|reset)|Server returned.* 5\d\d"),
+    (
+        Symptom.UNREACHABLE,
+        r"5\d\d (Internal Server Error|Bad Gateway|Service Unavailable)|SlowDown",
+    ),
+    (Symptom.UNREACHABLE, r"after \d+ retries|max_retries:"),
+)
+_COMPILED = tuple((meaning, re.compile(text, re.IGNORECASE)) for meaning, text in _TEXTS)
+_NOISE = re.compile(r"^Invalid user input: |(, )?(location: )?(/home/runner|/rustc|/root)/\S+:\d+:\d+,?")
+_ERRNO = {
+    errno.EACCES: Symptom.DENIED,
+    errno.EPERM: Symptom.DENIED,
+    errno.EROFS: Symptom.DENIED,
+    errno.ENOSPC: Symptom.FULL,
+    errno.EDQUOT: Symptom.FULL,
+}
+
+
+def symptom(error: BaseException) -> Symptom | None:
+    """Recognise a failure of Lance; None where its text says nothing that we know."""
+    if isinstance(error, OSError) and error.errno in _ERRNO:
+        return _ERRNO[error.errno]
+    text = str(error)
+    for meaning, pattern in _COMPILED:
+        if pattern.search(text):
+            return meaning
+    return None
+
+
+def classify(error: BaseException) -> Resolution | None:
+    """Tell what helps against a commit conflict; None where the failure is no conflict."""
+    if isinstance(error, lance.commit.CommitConflictError):
+        return Resolution.RETRYABLE if error.retryable else Resolution.INCOMPATIBLE
+    return {
+        Symptom.CONFLICT_RETRYABLE: Resolution.RETRYABLE,
+        Symptom.CONFLICT_INCOMPATIBLE: Resolution.INCOMPATIBLE,
+    }.get(symptom(error))  # type: ignore[arg-type]  # None is simply not there
+
+
+def words(error: BaseException) -> str:
+    """Lance's words on one line, without the places of its source code."""
+    return " ".join(_NOISE.sub("", str(error)).split()).rstrip(",. ")
+
+
+_STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {
+    Symptom.DENIED: AccessDenied,
+    Symptom.FULL: StorageFull,
+    Symptom.UNREACHABLE: StoreUnavailable,
+}
+_DAMAGE = frozenset({Symptom.TORN, Symptom.MISSING, Symptom.VERSION_MISSING})
+_MISFITS = frozenset({Symptom.NULLS, Symptom.MISFIT})
+
+
+class LanceFailure(Exception):  # it never leaves the package
+    """A failure of Lance, recognised. Handlers look at ``symptom`` and raise an error of ours."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.symptom = symptom(cause)
+        self.resolution = classify(cause)
+        self.words = words(cause)
+
+    def at(self, place: Place) -> L1Error:
+        """Give the error of ours that does not depend on what was being done."""
+        where, detail = str(place), self.words
+        if self.symptom in _STORAGE_ERRORS:
+            return _STORAGE_ERRORS[self.symptom](place=where, detail=detail)
+        if self.symptom in _DAMAGE:
+            return CorruptDataset(place=where, detail=detail)
+        if self.symptom in _MISFITS:
+            return InvalidData(place=where, problems=(DataProblem("*", detail),))
+        if self.symptom is Symptom.BAD_REQUEST:
+            return InvalidRequest(place=where, reason=detail)
+        return StorageError(place=where, detail=detail)
+
+
+@contextmanager
+def lance_calls() -> Iterator[None]:
+    """Turn whatever pylance raises in the block into a ``LanceFailure``."""
+    try:
+        yield
+    except _LANCE_RAISES as error:
+        raise LanceFailure(error) from error
+    except BaseException as error:
+        # A panic of Rust derives from BaseException, and its class cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise LanceFailure(error) from error
+
+
+@contextmanager
+def lance_border(place: Place) -> Iterator[None]:
+    """Let nothing of Lance's own leave the block, where no failure needs special treatment."""
+    try:
+        with lance_calls():
+            yield
+    except LanceFailure as failure:
+        raise failure.at(place) from failure.cause

@@ -1,0 +1,35 @@
+"""One Lance dataset: the front door of this folder.
+
+``pinned`` is the state that all others take. ``wholeness`` and ``opening`` make it, ``creating``
+makes the dataset. ``fitting``, ``staging``, ``deleting`` and ``shipping`` prepare changes that
+nobody sees; ``outcomes``, ``committing``, ``merging`` and ``restoring`` make them visible and prove
+on what; ``flushing`` brings them to the platter. ``reading``, ``delta``, ``refs``, ``upkeep`` and
+``indexing`` are what their names say. ``table`` only delegates.
+"""
+
+from omnigraph_l1._table.delta import Delta
+from omnigraph_l1._table.indexing import IndexInfo, IndexKind
+from omnigraph_l1._table.merging import PRIMARY_KEY
+from omnigraph_l1._table.pinned import Durability
+from omnigraph_l1._table.refs import BranchInfo, TagInfo, unique_branch_name
+from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
+from omnigraph_l1._table.staging import Staged
+from omnigraph_l1._table.table import Commit, Table
+from omnigraph_l1._table.upkeep import Removed
+
+__all__ = [
+    "PRIMARY_KEY",
+    "BranchInfo",
+    "Commit",
+    "Delta",
+    "Durability",
+    "IndexInfo",
+    "IndexKind",
+    "Removed",
+    "Staged",
+    "Table",
+    "TagInfo",
+    "WriteTarget",
+    "WrittenFragments",
+    "unique_branch_name",
+]

@@ -1,0 +1,92 @@
+"""Making a staged change visible, once, and proving on what.
+
+Always: Lance may put a commit on top of versions that came in between, so the outcome says whether
+the new version is exactly its base plus this change; where it is not, a stranger's rows are in it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from lance import Transaction
+
+from omnigraph_l1._events import timed
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._table.branch_identity import check_branch_identity
+from omnigraph_l1._table.flushing import flush_staged, flush_version
+from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
+from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._table.staging import Staged
+from omnigraph_l1._table.wholeness import set_torn_aside
+from omnigraph_l1.errors import InvalidRequest
+
+__all__ = ["commit", "ready_to_write"]
+
+_STAGED_FLUSHED = declare("l1.commit.staged_flushed", "the files of a change are flushed")
+_VISIBLE = declare("l1.commit.visible", "the new version is visible, but not yet flushed")
+_FLUSHED = declare("l1.commit.flushed", "the new version is flushed, but not yet acknowledged")
+
+
+def commit(
+    pinned: Pinned, staged: Staged, *, properties: Mapping[str, str], transaction_id: str | None
+) -> Outcome:
+    """Commit a staged change on the version that is pinned."""
+    _check_fits(pinned, staged)
+    identity = transaction_id or str(uuid.uuid4())
+    if staged.is_empty:
+        return unchanged(pinned, identity)
+    ready_to_write(pinned)
+    flush_staged(pinned, staged)
+    failpoint(_STAGED_FLUSHED)
+    with timed(
+        "commit",
+        place=str(pinned.place),
+        branch=pinned.branch,
+        operation=staged.operation_name,
+        base=pinned.version,
+    ) as event:
+        transaction = Transaction(
+            read_version=pinned.version,
+            operation=staged.operation,
+            uuid=identity,
+            transaction_properties=dict(properties),
+        )
+        dataset = commit_once(pinned, transaction, staged.operation_name)
+        event["version"] = dataset.version
+    failpoint(_VISIBLE)
+    done = pinned.at(dataset)
+    flush_version(done)
+    failpoint(_FLUSHED)
+    return Outcome(
+        pinned=done,
+        base_version=pinned.version,
+        transaction_id=identity,
+        follows_base=done.version == pinned.version + 1,
+        changed=True,
+    )
+
+
+def ready_to_write(pinned: Pinned) -> None:
+    """Refuse a handle that must not write, and clear away what a power cut left at the head."""
+    pinned.guard.check()
+    if pinned.branch is not None and pinned.branch_identity is not None:
+        check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
+    if pinned.torn_above:
+        set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
+
+
+def _check_fits(pinned: Pinned, staged: Staged) -> None:
+    place = str(pinned.place)
+    if staged.branch != pinned.branch:
+        reason = (
+            f"the change was staged for branch {staged.branch!r} and would be unreadable on "
+            f"{pinned.branch!r}; stage it with a handle on that branch"
+        )
+        raise InvalidRequest(place=place, reason=reason)
+    if staged.base_version != pinned.version and not staged.fits_any_base:
+        reason = (
+            f"the {staged.operation_name} was computed on version {staged.base_version} and cannot "
+            f"be committed on {pinned.version}; stage it again there"
+        )
+        raise InvalidRequest(place=place, reason=reason)

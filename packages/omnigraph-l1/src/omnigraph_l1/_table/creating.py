@@ -1,0 +1,114 @@
+"""Making a new, empty dataset.
+
+Always: with our storage version, stable row ids and V2 names; never over anything that is there
+already, and never into a folder of other files. A creation that a power cut tore was never
+acknowledged: it is set aside, and the dataset made again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import lance
+import pyarrow as pa
+
+from omnigraph_l1._durable import sync_files, sync_with_parents
+from omnigraph_l1._events import timed
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._table.objects import first_names
+from omnigraph_l1._table.opening import open_pinned
+from omnigraph_l1._table.pinned import Durability, Pinned
+from omnigraph_l1._table.wholeness import set_torn_aside
+from omnigraph_l1.errors import (
+    CorruptDataset,
+    DatasetExists,
+    InvalidRequest,
+    NotADataset,
+    StorageError,
+)
+
+__all__ = ["create"]
+
+_STORAGE_VERSION: Final = "2.2"
+_OWN_NAMES = frozenset(
+    {"_versions", "_transactions", "data", "_indices", "_deletions", "_refs", "tree"}
+)
+_NAMES_LOOKED_AT = 16
+
+
+def create(
+    storage: Storage, schema: pa.Schema, *, config: Mapping[str, str], durability: Durability
+) -> Pinned:
+    """Make an empty dataset and open it."""
+    place = storage.place
+    with timed("create", place=str(place)):
+        _refuse_foreign_content(storage)
+        try:
+            _write_empty(storage, schema)
+        except _Exists as exists:
+            if not _set_unborn_aside(storage):
+                raise DatasetExists(place=str(place)) from exists.__cause__
+            _write_empty(storage, schema)
+        if config:
+            with lance_border(place):
+                lance.dataset(place.uri, storage_options=storage.lance_options).update_config(
+                    dict(config)
+                )
+        if place.is_local and durability is Durability.FULL:
+            _flush(place)
+    return open_pinned(storage, branch=None, version=None, durability=durability)
+
+
+class _Exists(Exception):
+    """Lance found a dataset at the place."""
+
+
+def _write_empty(storage: Storage, schema: pa.Schema) -> None:
+    place = storage.place
+    try:
+        with lance_calls():
+            lance.write_dataset(
+                schema.empty_table(),
+                place.uri,
+                mode="create",
+                storage_options=storage.lance_options,
+                data_storage_version=_STORAGE_VERSION,
+                enable_stable_row_ids=True,
+                enable_v2_manifest_paths=True,
+            )
+    except LanceFailure as failure:
+        if failure.symptom is Symptom.DATASET_EXISTS:
+            raise _Exists from failure.cause
+        error = failure.at(place)
+        if type(error) is StorageError:
+            # A schema that Lance cannot store is told in many different ways.
+            error = InvalidRequest(place=str(place), reason=failure.words)
+        raise error from failure.cause
+
+
+def _refuse_foreign_content(storage: Storage) -> None:
+    found = first_names(storage, _NAMES_LOOKED_AT)
+    foreign = [name for name in found if name not in _OWN_NAMES]
+    if foreign:
+        raise NotADataset(place=str(storage.place), found=", ".join(foreign))
+
+
+def _set_unborn_aside(storage: Storage) -> bool:
+    """Make room where a dataset has no whole version, so that its creation never ended."""
+    if not storage.place.is_local:
+        return False
+    try:
+        open_pinned(storage, branch=None, version=None, durability=Durability.FULL)
+    except CorruptDataset:
+        return bool(set_torn_aside(None, None, storage.place.local_path))
+    return False
+
+
+def _flush(place: Place) -> None:
+    root = place.local_path
+    sync_files(Path(base) / name for base, _, names in os.walk(root) for name in names)
+    sync_with_parents(root, Path(root.anchor))

@@ -1,0 +1,154 @@
+"""Making data fit a table's schema, batch by batch, or saying everything that is wrong with it.
+
+Always: columns are matched by name and come out in the table's order; no value is changed and no
+type is cast; a nullable column that is missing becomes nulls, unless it may stay missing. All
+problems that the schema shows are told at once, before any row is read; nulls where none may be,
+and keys that stand twice, are found while the rows pass by, once. Pure: it does no I/O of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_l1._places import Place
+from omnigraph_l1.errors import DataProblem, InvalidData
+
+__all__ = ["ArrowData", "Fitted", "fit", "key_problems"]
+
+ArrowData = Any
+"""Anything with an Arrow stream: a Table, a RecordBatch, a RecordBatchReader, a data frame."""
+
+_KEYS_SHOWN = 5
+
+
+def fit(
+    data: ArrowData,
+    schema: pa.Schema,
+    *,
+    place: Place,
+    key: str | None = None,
+    may_lack_nullable: bool = False,
+) -> Fitted:
+    """Prepare data for a table; ``InvalidData`` with every problem that its schema shows.
+
+    With ``key``, the column is watched for keys that stand twice: ``Fitted.refuse_repeated_keys``.
+    """
+    source = _reader(data, place)
+    problems = [*_schema_problems(source.schema, schema)]
+    if key is not None:
+        problems += key_problems(key, schema)
+    if problems:
+        raise InvalidData(place=str(place), problems=tuple(problems))
+    if may_lack_nullable:
+        present = set(source.schema.names)
+        schema = pa.schema([f for f in schema if f.name in present], metadata=schema.metadata)
+    return Fitted(source, schema, place, key)
+
+
+def key_problems(key: str, schema: pa.Schema) -> list[DataProblem]:
+    """Tell why a column cannot be the key of a table."""
+    if key not in schema.names:
+        return [DataProblem(key, f"is no column of the table, which has {_listed(schema.names)}")]
+    return []
+
+
+@attrs.define(init=False)
+class Fitted:
+    """Data on its way into a table: read ``reader`` once, then ask what passed by."""
+
+    reader: pa.RecordBatchReader
+    rows: int
+    failure: BaseException | None
+    """What came out of the data while it was read. Lance would only give its text."""
+
+    def __init__(
+        self, source: pa.RecordBatchReader, schema: pa.Schema, place: Place, key: str | None
+    ) -> None:
+        self.rows = 0
+        self.failure = None
+        self._place = place
+        self._key = key
+        self._keys: list[pa.Array] = []
+        self.reader = pa.RecordBatchReader.from_batches(schema, self._batches(source, schema))
+
+    _place: Place = attrs.field(init=False)
+    _key: str | None = attrs.field(init=False)
+    _keys: list[pa.Array] = attrs.field(init=False)
+
+    def read_all(self) -> pa.Table:
+        """Read everything, for data that is small by its nature, and refuse repeated keys."""
+        table = self.reader.read_all()
+        self.refuse_repeated_keys()
+        return table
+
+    def refuse_repeated_keys(self) -> None:
+        """Raise ``InvalidData`` that lists keys which stood twice in what was read."""
+        if self._key is None or not self._keys:
+            return
+        counted = pc.value_counts(pa.chunked_array(self._keys))
+        repeated = counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
+        if len(repeated):
+            shown = _listed(repeated.slice(0, _KEYS_SHOWN).to_pylist(), len(repeated))
+            problem = DataProblem(self._key, f"stands more than once with {shown}")
+            raise InvalidData(place=str(self._place), problems=(problem,))
+
+    def _batches(self, source: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in source:
+                yield self._checked(batch, schema)
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def _checked(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        problems, columns = [], []
+        for field in schema:
+            index = batch.schema.get_field_index(field.name)
+            column = pa.nulls(len(batch), field.type) if index < 0 else batch.column(index)
+            if column.null_count and (not field.nullable or field.name == self._key):
+                row = self.rows + pc.index(column.is_null(), value=True).as_py()
+                problems.append(DataProblem(field.name, f"is null in row {row}, but may not be"))
+            columns.append(column)
+        if problems:
+            raise InvalidData(place=str(self._place), problems=tuple(problems))
+        if self._key is not None:
+            self._keys.append(columns[schema.get_field_index(self._key)])
+        self.rows += len(batch)
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _reader(data: ArrowData, place: Place) -> pa.RecordBatchReader:
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    problem = f"expected Arrow data (a Table, a RecordBatchReader, …), found {type(data).__name__}"
+    raise InvalidData(place=str(place), problems=(DataProblem("*", problem),))
+
+
+def _schema_problems(found: pa.Schema, wanted: pa.Schema) -> Iterator[DataProblem]:
+    for name in dict.fromkeys(found.names):
+        if found.names.count(name) > 1:
+            yield DataProblem(name, "stands more than once in the data")
+        elif name not in wanted.names:
+            yield DataProblem(name, f"is no column of the table, which has {_listed(wanted.names)}")
+        elif found.field(name).type != wanted.field(name).type:
+            expected, given = wanted.field(name).type, found.field(name).type
+            yield DataProblem(name, f"should be {expected}, found {given}")
+    for field in wanted:
+        if field.name not in found.names and not field.nullable:
+            yield DataProblem(field.name, "is missing, and may not be null")
+
+
+def _listed(values: list[Any], total: int | None = None) -> str:
+    more = (total or 0) - len(values)
+    return ", ".join(repr(value) for value in values) + (f" and {more} more" if more > 0 else "")

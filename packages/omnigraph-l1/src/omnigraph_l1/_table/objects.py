@@ -1,0 +1,55 @@
+"""The few files of a dataset that are looked at without Lance: on disk or in a store alike."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+import obstore
+from obstore.exceptions import BaseError
+
+from omnigraph_l1._places import Storage
+from omnigraph_l1._places.failures import storage_failure
+
+__all__ = ["first_names", "read_object"]
+
+_LOOKED_AT = 64
+
+
+def read_object(storage: Storage, name: str) -> bytes | None:
+    """Read one small file below the place; None where it is not there."""
+    if storage.place.is_local:
+        try:
+            return (storage.place.local_path / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise storage_failure(error, storage.place) from error
+    try:
+        return bytes(obstore.get(storage.object_store(), name).bytes())
+    except FileNotFoundError:
+        return None
+    except BaseError as error:
+        raise storage_failure(error, storage.place) from error
+
+
+def first_names(storage: Storage, count: int) -> list[str]:
+    """Name a few of the things directly below the place; nothing where there is no such place."""
+    if storage.place.is_local:
+        try:
+            with os.scandir(storage.place.local_path) as entries:
+                return sorted(entry.name for entry in islice(entries, _LOOKED_AT))[:count]
+        except FileNotFoundError:
+            return []
+        except NotADirectoryError:
+            return ["a file"]
+        except OSError as error:
+            raise storage_failure(error, storage.place) from error
+    try:
+        listing = obstore.list_with_delimiter(storage.object_store())
+    except FileNotFoundError:
+        return []
+    except BaseError as error:
+        raise storage_failure(error, storage.place) from error
+    names = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
+    return sorted(names)[:count]

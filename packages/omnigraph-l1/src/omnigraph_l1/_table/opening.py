@@ -1,0 +1,187 @@
+"""Opening a dataset: at the head of a lineage, at a version, or later at a newer one.
+
+Always: what is opened is whole and is what was asked for. Where a power cut left damage at the
+head of a lineage on local disk, readers get the newest whole version. A branch whose creation was
+cut short is not opened. A branch whose dataset was moved is refused, because Lance would read the
+files of the place it came from.
+"""
+
+from __future__ import annotations
+
+import lance
+from lance import LanceDataset
+
+from omnigraph_l1._events import emit, timed
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._process import ProcessGuard
+from omnigraph_l1._table.branch_identity import read_branch_identity
+from omnigraph_l1._table.objects import first_names
+from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
+from omnigraph_l1._table.wholeness import is_whole, newest_first, opens_whole
+from omnigraph_l1.errors import (
+    CorruptDataset,
+    DatasetNotFound,
+    L1Error,
+    MovedDataset,
+    NotADataset,
+    UnknownVersion,
+)
+
+__all__ = ["at_version", "latest", "open_pinned", "versions"]
+
+_ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
+_NAMES_SHOWN = 3
+
+
+def open_pinned(
+    storage: Storage, *, branch: str | None, version: int | None, durability: Durability
+) -> Pinned:
+    """Open a lineage at a version, or at its head where no version is given."""
+    place = storage.place
+    with timed("open", place=str(place), branch=branch) as event:
+        identity = None if branch is None else read_branch_identity(storage, branch)
+        dataset, torn = _open_main(storage, version if branch is None else None)
+        if branch is not None:
+            dataset, torn = _checkout(dataset, place, branch, version)
+            _refuse_moved(dataset, place)
+        event["version"] = dataset.version
+    return Pinned(
+        storage,
+        dataset,
+        branch=branch,
+        branch_identity=identity,
+        durability=durability,
+        torn_above=torn,
+        guard=ProcessGuard(f"The table handle on {place}"),
+    )
+
+
+def latest(pinned: Pinned) -> Pinned:
+    """Look for a newer version of the lineage: one request where there is none."""
+    pinned.guard.check()
+    try:
+        with lance_calls():
+            newest = pinned.dataset.latest_version
+    except LanceFailure as failure:
+        if failure.symptom in _ABSENT:
+            raise DatasetNotFound(place=str(pinned.place)) from failure.cause
+        raise failure.at(pinned.place) from failure.cause
+    if newest == pinned.version:
+        return pinned
+    dataset, torn = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
+    return pinned.at(dataset, torn_above=torn)
+
+
+def at_version(pinned: Pinned, version: int) -> Pinned:
+    """Open another version of the same lineage, with what is cached already."""
+    pinned.guard.check()
+    dataset, _ = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
+    return pinned.at(dataset)
+
+
+def versions(pinned: Pinned) -> list[int]:
+    """List the versions of the lineage that are left, oldest first."""
+    pinned.guard.check()
+    with lance_border(pinned.place):
+        return sorted(entry["version"] for entry in pinned.dataset.version_refs())
+
+
+def _open_main(storage: Storage, version: int | None) -> tuple[LanceDataset, bool]:
+    """Open main. The second value tells whether damage at its head was passed over."""
+    place = storage.place
+    if place.is_local and not place.local_path.is_dir():
+        # Lance would retry for seconds before it says so.
+        raise _nothing_there(storage)
+    try:
+        with lance_calls():
+            dataset = lance.dataset(
+                place.uri, version=version, storage_options=storage.lance_options
+            )
+    except LanceFailure as failure:
+        if failure.symptom in _ABSENT:
+            raise _missing(storage, version) from failure.cause
+        if failure.symptom is Symptom.TORN and place.is_local and version is None:
+            return _newest_whole_main(storage.place), True
+        raise failure.at(place) from failure.cause
+    if version is not None:
+        _refuse_zeros(dataset, place, version)
+    elif place.is_local and not is_whole(dataset, place.local_path):
+        return _newest_whole_main(place), True
+    return dataset, False
+
+
+def _checkout(
+    opened: LanceDataset, place: Place, branch: str | None, version: int | None
+) -> tuple[LanceDataset, bool]:
+    """Check out a lineage. The second value tells whether damage at its head was passed over."""
+    try:
+        with lance_calls():
+            dataset = opened.checkout_version((branch, version))
+    except LanceFailure as failure:
+        if version is not None and failure.symptom in _ABSENT:
+            raise UnknownVersion(
+                place=str(place), branch=branch, version=version
+            ) from failure.cause
+        if failure.symptom is Symptom.TORN and place.is_local and version is None:
+            return _newest_whole(opened, place, branch), True
+        raise failure.at(place) from failure.cause
+    if version is not None:
+        _refuse_zeros(dataset, place, version)
+    elif place.is_local and not is_whole(dataset, lineage_directory(place, branch)):
+        return _newest_whole(opened, place, branch), True
+    return dataset, False
+
+
+def _newest_whole_main(place: Place) -> LanceDataset:
+    """Open the newest whole version of main, where no handle on any version is there yet."""
+    for version, _ in newest_first(place.local_path):
+        try:
+            with lance_calls():
+                dataset = lance.dataset(place.uri, version=version)
+        except LanceFailure:
+            continue
+        return _newest_whole(dataset, place, None)
+    raise CorruptDataset(place=str(place), detail="no version of it is whole")
+
+
+def _newest_whole(opened: LanceDataset, place: Place, branch: str | None) -> LanceDataset:
+    directory = lineage_directory(place, branch)
+    for version, _ in newest_first(directory):
+        if opens_whole(opened, branch, version, directory):
+            emit("torn_version_passed_over", place=str(place), branch=branch, took=version)
+            return opened.checkout_version((branch, version))
+    detail = "no version of it is whole" if branch is None else f"nor is any of branch {branch!r}"
+    raise CorruptDataset(place=str(place), detail=detail)
+
+
+def _refuse_zeros(dataset: LanceDataset, place: Place, version: int) -> None:
+    if dataset.version != version:
+        raise CorruptDataset(place=str(place), detail=f"the file of version {version} is damaged")
+
+
+def _refuse_moved(dataset: LanceDataset, place: Place) -> None:
+    for base in dataset.base_paths().values():
+        recorded = Place.parse(base.path)
+        inside = recorded.key == place.key or recorded.key.startswith(f"{place.key}/")
+        if not inside or (recorded.scheme, recorded.bucket) != (place.scheme, place.bucket):
+            raise MovedDataset(place=str(place), recorded=str(recorded))
+
+
+def _missing(storage: Storage, version: int | None) -> L1Error:
+    """Tell apart: no such place, something else there, or only no such version."""
+    if version is None:
+        return _nothing_there(storage)
+    try:
+        _open_main(storage, None)
+    except L1Error as error:
+        return error
+    return UnknownVersion(place=str(storage.place), branch=None, version=version)
+
+
+def _nothing_there(storage: Storage) -> L1Error:
+    found = first_names(storage, _NAMES_SHOWN)
+    place = str(storage.place)
+    if found:
+        return NotADataset(place=place, found=", ".join(found))
+    return DatasetNotFound(place=place)

@@ -1,0 +1,120 @@
+"""Reading rows of the pinned version, in batches or at once.
+
+Always: it is that version, whatever others commit. A filter or a column that does not fit is told
+before the first batch, or with it; no error of Lance's comes out of the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
+from omnigraph_l1._table.fitting import key_problems
+from omnigraph_l1._table.literals import in_list
+from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
+
+__all__ = ["count", "find", "read", "scan"]
+
+_KEYS_IN_ONE_FILTER = 2000
+_HIDDEN = frozenset(
+    {"_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version"}
+)
+
+
+def scan(
+    pinned: Pinned,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,  # noqa: A002 - the name that Lance and the API contract use
+    batch_size: int | None = None,
+    with_row_id: bool = False,
+) -> pa.RecordBatchReader:
+    """Read rows in batches."""
+    pinned.guard.check()
+    _check_columns(pinned, columns)
+    try:
+        with lance_calls():
+            reader = pinned.dataset.scanner(
+                columns=None if columns is None else list(columns),
+                filter=filter,
+                batch_size=batch_size,
+                with_row_id=with_row_id,
+            ).to_reader()
+    except LanceFailure as failure:
+        raise _failed_read(pinned, filter, failure) from failure.cause
+    return pa.RecordBatchReader.from_batches(reader.schema, _batches(pinned, filter, reader))
+
+
+def read(
+    pinned: Pinned,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,  # noqa: A002
+    with_row_id: bool = False,
+) -> pa.Table:
+    """Read rows into memory."""
+    return scan(pinned, columns=columns, filter=filter, with_row_id=with_row_id).read_all()
+
+
+def find(
+    pinned: Pinned, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Read the rows whose key is one of these values, through the key's index where it has one."""
+    problems = key_problems(key, pinned.dataset.schema)
+    if problems:
+        raise InvalidData(place=str(pinned.place), problems=tuple(problems))
+    parts = [
+        read(
+            pinned,
+            columns=columns,
+            filter=in_list(key, values[start : start + _KEYS_IN_ONE_FILTER]),
+        )
+        for start in range(0, len(values), _KEYS_IN_ONE_FILTER)
+    ]
+    return pa.concat_tables(parts) if parts else read(pinned, columns=columns, filter="false")
+
+
+def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002
+    """Count rows: from metadata alone where there is no filter."""
+    pinned.guard.check()
+    try:
+        with lance_calls():
+            return int(pinned.dataset.count_rows(filter))
+    except LanceFailure as failure:
+        raise _failed_read(pinned, filter, failure) from failure.cause
+
+
+def _batches(
+    pinned: Pinned, predicate: str | None, reader: pa.RecordBatchReader
+) -> Iterator[pa.RecordBatch]:
+    while True:
+        pinned.guard.check()
+        try:
+            with lance_calls():
+                batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except LanceFailure as failure:
+            raise _failed_read(pinned, predicate, failure) from failure.cause
+        yield batch
+
+
+def _check_columns(pinned: Pinned, columns: Sequence[str] | None) -> None:
+    known = pinned.dataset.schema.names
+    problems = [
+        DataProblem(name, f"is no column of the table, which has {', '.join(known)}")
+        for name in columns or ()
+        if name.partition(".")[0] not in known and name not in _HIDDEN
+    ]
+    if problems:
+        raise InvalidData(place=str(pinned.place), problems=tuple(problems))
+
+
+def _failed_read(pinned: Pinned, predicate: str | None, failure: LanceFailure) -> L1Error:
+    if predicate is not None and failure.symptom is Symptom.BAD_REQUEST:
+        return InvalidFilter(place=str(pinned.place), filter=predicate, reason=failure.words)
+    return failure.at(pinned.place)

@@ -1,0 +1,237 @@
+"""Lance's own branches and tags, with its traps closed.
+
+Always: names that Lance refuses, or takes and then cannot list, are refused before anything is
+written; "exists" and "unknown" are typed errors; listing survives a branch that is deleted
+meanwhile. A name should be used once: ``unique_branch_name`` makes one that was never there, and
+the graph layer uses no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import attrs
+from lance import LanceDataset
+
+from omnigraph_l1._durable import sync_files, sync_with_parents
+from omnigraph_l1._events import timed
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._table.branch_identity import read_branch_identity
+from omnigraph_l1._table.committing import ready_to_write
+from omnigraph_l1._table.opening import open_pinned
+from omnigraph_l1._table.pinned import Pinned, lineage_directory
+from omnigraph_l1._ulid import new_ulid
+from omnigraph_l1.errors import (
+    BranchExists,
+    InvalidName,
+    StaleBranch,
+    StorageError,
+    TagExists,
+    UnknownBranch,
+    UnknownTag,
+    UnknownVersion,
+)
+
+__all__ = [
+    "BranchInfo",
+    "TagInfo",
+    "create_tag",
+    "delete_branch",
+    "delete_tag",
+    "fork",
+    "list_branches",
+    "list_tags",
+    "unique_branch_name",
+]
+
+_FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
+
+_LOOKS = 20
+_BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
+_TAG = re.compile(r"[A-Za-z0-9._\-]+")
+_BRANCH_RULE = (
+    "it is made of letters, digits, '.', '-' and '_', in segments split by '/', is not 'main', "
+    "has no '..', and no segment ends in '.lock'"
+)
+_TAG_RULE = "it is made of ASCII letters, digits, '.', '-' and '_', and has no '..' or '.lock'"
+
+
+@attrs.frozen(kw_only=True)
+class BranchInfo:
+    """A native branch."""
+
+    name: str
+    parent_branch: str | None
+    parent_version: int
+    created_at: datetime
+
+
+@attrs.frozen(kw_only=True)
+class TagInfo:
+    """A native tag: a name for a version of a lineage."""
+
+    name: str
+    branch: str | None
+    version: int
+
+
+def unique_branch_name(name: str) -> str:
+    """Make a native branch name that was never used."""
+    return _checked_branch(f"{_checked_branch(name)}.{new_ulid().lower()}")
+
+
+def fork(pinned: Pinned, name: str) -> Pinned:
+    """Start a branch at the pinned version. No data is copied."""
+    _checked_branch(name)
+    ready_to_write(pinned)
+    place = pinned.place
+    with timed("fork", place=str(place), branch=name, start=pinned.version):
+        try:
+            with lance_calls():
+                pinned.dataset.create_branch(
+                    name,
+                    (pinned.branch, pinned.version),
+                    storage_options=pinned.storage.lance_options,
+                )
+        except LanceFailure as failure:
+            taken = {Symptom.HALF_MADE_BRANCH, Symptom.DATASET_EXISTS, Symptom.REF_EXISTS}
+            if failure.symptom in taken:
+                listed = _is_listed(pinned, name)
+                raise BranchExists(place=str(place), branch=name, listed=listed) from failure.cause
+            if failure.symptom is Symptom.VERSION_MISSING:
+                raise UnknownVersion(
+                    place=str(place), branch=pinned.branch, version=pinned.version
+                ) from failure.cause
+            raise failure.at(place) from failure.cause
+    failpoint(_FORKED)
+    if pinned.flushes:
+        _flush_branch(pinned, name)
+    made = open_pinned(pinned.storage, branch=name, version=None, durability=pinned.durability)
+    if made.version != pinned.version:
+        # Two processes that create one name at once are both told that they made it.
+        reason = f"starts at version {made.version}, not at {pinned.version}: another made it too"
+        raise StaleBranch(place=str(place), branch=name, reason=reason)
+    return made
+
+
+def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
+    """List the native branches, by name."""
+    found = _listing(pinned, lambda dataset: dataset.branches.list())
+    return {
+        name: BranchInfo(
+            name=name,
+            parent_branch=record["parent_branch"],
+            parent_version=record["parent_version"],
+            created_at=datetime.fromtimestamp(record["create_at"], timezone.utc),
+        )
+        for name, record in sorted(found.items())
+    }
+
+
+def delete_branch(pinned: Pinned, name: str) -> None:
+    """Delete a native branch and what only it has. Handles on it will refuse to write."""
+    pinned.guard.check()
+    try:
+        with lance_calls():
+            pinned.dataset.branches.delete(name)
+    except LanceFailure as failure:
+        if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
+            raise UnknownBranch(place=str(pinned.place), branch=name) from failure.cause
+        raise failure.at(pinned.place) from failure.cause
+
+
+def create_tag(pinned: Pinned, name: str) -> TagInfo:
+    """Name the pinned version. Lance's own cleaning spares tagged versions."""
+    if not _TAG.fullmatch(name) or ".." in name or name.endswith(".lock"):
+        # Lance takes other letters, and can then never list its tags again.
+        raise InvalidName(what="tag", name=name, rule=_TAG_RULE)
+    ready_to_write(pinned)
+    try:
+        with lance_calls():
+            pinned.dataset.tags.create(name, (pinned.branch, pinned.version))
+    except LanceFailure as failure:
+        if failure.symptom is Symptom.REF_EXISTS:
+            raise TagExists(place=str(pinned.place), tag=name) from failure.cause
+        raise failure.at(pinned.place) from failure.cause
+    if pinned.flushes:
+        _flush_record(pinned, "tags", name)
+    return TagInfo(name=name, branch=pinned.branch, version=pinned.version)
+
+
+def list_tags(pinned: Pinned) -> dict[str, TagInfo]:
+    """List the native tags, by name."""
+    found = _listing(pinned, lambda dataset: dataset.tags.list())
+    return {
+        name: TagInfo(name=name, branch=record.get("branch"), version=record["version"])
+        for name, record in sorted(found.items())
+    }
+
+
+def delete_tag(pinned: Pinned, name: str) -> None:
+    """Delete a native tag."""
+    pinned.guard.check()
+    try:
+        with lance_calls():
+            pinned.dataset.tags.delete(name)
+    except LanceFailure as failure:
+        if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
+            raise UnknownTag(place=str(pinned.place), tag=name) from failure.cause
+        raise failure.at(pinned.place) from failure.cause
+
+
+def _listing(
+    pinned: Pinned, look: Callable[[LanceDataset], Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """List; look again where a ref vanished between its listing and its reading."""
+    pinned.guard.check()
+    last: LanceFailure | None = None
+    for _ in range(_LOOKS):
+        try:
+            with lance_calls():
+                return look(pinned.dataset)
+        except LanceFailure as failure:
+            if failure.symptom not in {Symptom.MISSING, Symptom.REF_MISSING}:
+                raise failure.at(pinned.place) from failure.cause
+            last = failure
+    detail = f"refs were deleted during each of {_LOOKS} listings"
+    raise StorageError(place=str(pinned.place), detail=detail) from last
+
+
+def _is_listed(pinned: Pinned, name: str) -> bool:
+    try:
+        read_branch_identity(pinned.storage, name)
+    except UnknownBranch:
+        return False
+    return True
+
+
+def _checked_branch(name: str) -> str:
+    segments = name.split("/")
+    sound = all(
+        _BRANCH_SEGMENT.fullmatch(segment) and not segment.endswith(".lock") for segment in segments
+    )
+    if not sound or ".." in name or name == "main":
+        raise InvalidName(what="branch", name=name, rule=_BRANCH_RULE)
+    return name
+
+
+def _flush_branch(pinned: Pinned, name: str) -> None:
+    directory = lineage_directory(pinned.place, name)
+    with lance_border(pinned.place):
+        sync_files(path for path in directory.rglob("*") if path.is_file())
+        sync_with_parents(directory / "_versions", pinned.place.local_path)
+        _flush_record(pinned, "branches", name)
+
+
+def _flush_record(pinned: Pinned, kind: str, name: str) -> None:
+    root = pinned.place.local_path
+    record = root / Path("_refs", kind) / f"{quote(name, safe='')}.json"
+    with lance_border(pinned.place):
+        sync_files([record])
+        sync_with_parents(record.parent, root)

@@ -1,0 +1,85 @@
+"""Fragments that other processes write, and bring home as text to be committed in one go.
+
+Always: what travels is plain values, picklable, without a secret in their text. A target lets
+others write files, never commit them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import attrs
+from lance import FragmentMetadata, LanceOperation
+
+from omnigraph_l1._places import Storage
+from omnigraph_l1._table.fitting import ArrowData
+from omnigraph_l1._table.flushing import flush_staged
+from omnigraph_l1._table.opening import open_pinned
+from omnigraph_l1._table.pinned import Durability, Pinned
+from omnigraph_l1._table.staging import Staged, stage_append, staged
+from omnigraph_l1.errors import InvalidRequest
+
+__all__ = ["WriteTarget", "WrittenFragments", "stage_written", "target"]
+
+
+@attrs.frozen(kw_only=True)
+class WrittenFragments:
+    """What one writer wrote, to be sent home."""
+
+    place: str
+    branch: str | None
+    fragments: tuple[str, ...] = attrs.field(repr=False)
+    rows: int
+    size_bytes: int
+
+
+@attrs.frozen(kw_only=True)
+class WriteTarget:
+    """Where another process may write rows for one lineage."""
+
+    storage: Storage
+    branch: str | None
+    version: int
+    durability: Durability
+
+    def write(self, data: ArrowData) -> WrittenFragments:
+        """Write rows as fragments that nobody sees yet, and flush them where that is needed."""
+        pinned = open_pinned(
+            self.storage, branch=self.branch, version=self.version, durability=self.durability
+        )
+        change = stage_append(pinned, data)
+        flush_staged(pinned, change)
+        fragments: list[FragmentMetadata] = list(getattr(change.operation, "fragments", ()))
+        return WrittenFragments(
+            place=str(self.storage.place),
+            branch=self.branch,
+            fragments=tuple(json.dumps(fragment.to_json()) for fragment in fragments),
+            rows=change.rows_inserted,
+            size_bytes=sum(file.file_size_bytes or 0 for part in fragments for file in part.files),
+        )
+
+
+def target(pinned: Pinned) -> WriteTarget:
+    """Give what another process needs to write for this lineage."""
+    return WriteTarget(
+        storage=pinned.storage,
+        branch=pinned.branch,
+        version=pinned.version,
+        durability=pinned.durability,
+    )
+
+
+def stage_written(pinned: Pinned, written: Iterable[WrittenFragments]) -> Staged:
+    """Take what others wrote for this lineage, to be appended by one commit."""
+    parts = list(written)
+    for part in parts:
+        if (part.place, part.branch) != (str(pinned.place), pinned.branch):
+            reason = (
+                f"fragments written for {part.place}, branch {part.branch!r}, cannot be read from "
+                f"branch {pinned.branch!r} here; write them with this handle's target"
+            )
+            raise InvalidRequest(place=str(pinned.place), reason=reason)
+    fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
+    rows = sum(part.rows for part in parts)
+    return staged(pinned, "append", LanceOperation.Append(fragments), rows_inserted=rows)

@@ -1,0 +1,146 @@
+"""Changes that are written but not committed: nobody sees them, and nobody may ever.
+
+Always: the files lie in the tree of the lineage that will commit them (elsewhere they would be
+accepted and unreadable). An append may be committed on any later version; everything else was
+computed on one version and holds there only. A change of no rows stages nothing to commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import lance
+from lance import FragmentMetadata, LanceOperation
+
+from omnigraph_l1._lance.failures import LanceFailure, lance_border, lance_calls
+from omnigraph_l1._places import Place
+from omnigraph_l1._table.fitting import ArrowData, Fitted, fit
+from omnigraph_l1._table.pinned import Pinned
+
+__all__ = ["Staged", "stage_append", "stage_overwrite", "stage_upsert", "staged"]
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Staged:
+    """A change, ready to be committed."""
+
+    operation_name: str
+    branch: str | None
+    base_version: int
+    operation: LanceOperation.BaseOperation = attrs.field(eq=False)
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    replaces_all: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes no row, so that there is nothing to commit."""
+        changed = self.rows_inserted + self.rows_updated + self.rows_deleted
+        return not changed and not self.replaces_all
+
+    @property
+    def fits_any_base(self) -> bool:
+        """Whether it may be committed on a later version than the one it was staged on."""
+        return self.operation_name == "append"
+
+    def new_files(self) -> Iterator[Path]:
+        """Name the files that came with it, relative to the directory of its lineage."""
+        operation: Any = self.operation
+        created = [*getattr(operation, "fragments", ()), *getattr(operation, "new_fragments", ())]
+        for fragment in created:
+            yield from (Path("data") / file.path for file in fragment.files)
+        for fragment in [*created, *getattr(operation, "updated_fragments", ())]:
+            deletions = fragment.deletion_file
+            if deletions is not None and deletions.base_id is None:
+                yield Path(deletions.path(fragment.id))
+
+    def __repr__(self) -> str:
+        return (
+            f"<staged {self.operation_name} on version {self.base_version}: "
+            f"+{self.rows_inserted} ~{self.rows_updated} -{self.rows_deleted}>"
+        )
+
+
+def stage_append(pinned: Pinned, data: ArrowData) -> Staged:
+    """Write rows as new fragments."""
+    fragments, rows = _write(pinned, data)
+    return staged(pinned, "append", LanceOperation.Append(fragments), rows_inserted=rows)
+
+
+def stage_overwrite(pinned: Pinned, data: ArrowData) -> Staged:
+    """Write rows that replace all that are there. Schema, annotations and config stay."""
+    fragments, rows = _write(pinned, data)
+    operation = LanceOperation.Overwrite(pinned.dataset.lance_schema, fragments)
+    with lance_border(pinned.place):
+        replaced = pinned.dataset.count_rows()
+    return staged(
+        pinned,
+        "overwrite",
+        operation,
+        rows_inserted=rows,
+        rows_deleted=replaced,
+        replaces_all=True,
+    )
+
+
+def stage_upsert(pinned: Pinned, data: ArrowData, key: str) -> Staged:
+    """Write rows that replace those of the same key, or are new.
+
+    A nullable column that the data lacks keeps its values, and is null in new rows. A key that
+    stands twice in the data is refused: Lance would insert both.
+    """
+    fitted = fit(data, pinned.dataset.schema, place=pinned.place, key=key, may_lack_nullable=True)
+    with _reading(fitted, pinned.place):
+        transaction, counts = (
+            pinned.dataset.merge_insert(key)
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+            .conflict_retries(0)
+            .execute_uncommitted(fitted.reader)
+        )
+    fitted.refuse_repeated_keys()
+    return staged(
+        pinned,
+        "upsert",
+        transaction.operation,
+        rows_inserted=int(counts["num_inserted_rows"]),
+        rows_updated=int(counts["num_updated_rows"]),
+    )
+
+
+def staged(
+    pinned: Pinned, name: str, operation: LanceOperation.BaseOperation, **counts: Any
+) -> Staged:
+    """Describe a change that was computed on what is pinned."""
+    return Staged(
+        operation_name=name,
+        branch=pinned.branch,
+        base_version=pinned.version,
+        operation=operation,
+        **counts,
+    )
+
+
+def _write(pinned: Pinned, data: ArrowData) -> tuple[list[FragmentMetadata], int]:
+    pinned.guard.check()
+    fitted = fit(data, pinned.dataset.schema, place=pinned.place)
+    with _reading(fitted, pinned.place):
+        fragments = lance.fragment.write_fragments(fitted.reader, pinned.dataset, mode="append")
+    return list(fragments), fitted.rows
+
+
+@contextmanager
+def _reading(fitted: Fitted, place: Place) -> Iterator[None]:
+    """Let what the data itself raised come out as it was, and not as Lance tells it."""
+    try:
+        with lance_calls():
+            yield
+    except LanceFailure as failure:
+        if fitted.failure is not None:
+            raise fitted.failure from None
+        raise failure.at(place) from failure.cause

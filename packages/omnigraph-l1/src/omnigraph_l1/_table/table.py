@@ -1,0 +1,347 @@
+"""The handle that users hold: one dataset, at one version of one lineage. It only delegates.
+
+Always: it never moves. Reading, staging and committing work on the version it was opened at;
+what a commit made, or what others committed, is another handle.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._table import (
+    committing,
+    creating,
+    deleting,
+    indexing,
+    merging,
+    opening,
+    reading,
+    refs,
+    restoring,
+    shipping,
+    staging,
+    upkeep,
+)
+from omnigraph_l1._table.delta import Delta, delta
+from omnigraph_l1._table.fitting import ArrowData
+from omnigraph_l1._table.indexing import IndexInfo, IndexKind
+from omnigraph_l1._table.outcomes import Outcome
+from omnigraph_l1._table.pinned import Durability, Pinned
+from omnigraph_l1._table.refs import BranchInfo, TagInfo
+from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
+from omnigraph_l1._table.staging import Staged
+from omnigraph_l1._table.upkeep import Removed
+
+__all__ = ["Commit", "Table"]
+
+_TARGET_ROWS = 1024 * 1024
+
+
+@attrs.frozen(kw_only=True)
+class Commit:
+    """What became of a commit."""
+
+    table: Table = attrs.field(repr=False, eq=False)
+    """A handle on the version that holds it."""
+    base_version: int
+    version: int
+    transaction_id: str | None
+    """The id that the commit carries in Lance's own record; None where Lance takes none."""
+    follows_base: bool
+    """Whether the version is exactly the base plus this change.
+
+    Where it is not, Lance put the change on top of what others had committed meanwhile.
+    """
+    changed: bool
+    """Whether anything was committed: a change of no rows is no commit."""
+
+
+class Table:
+    """One Lance dataset at one version. Make one with ``Table.create`` or ``Table.open``."""
+
+    __slots__ = ("_pinned",)
+
+    def __init__(self, pinned: Pinned) -> None:
+        self._pinned = pinned
+
+    @classmethod
+    def create(
+        cls,
+        place: str | os.PathLike[str] | Place | Storage,
+        schema: pa.Schema,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+        config: Mapping[str, str] | None = None,
+        durability: Durability | str = Durability.FULL,
+    ) -> Table:
+        """Make an empty dataset where nothing is yet."""
+        return cls(
+            creating.create(
+                Storage.resolve(place, storage_options),
+                schema,
+                config=config or {},
+                durability=Durability(durability),
+            )
+        )
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str] | Place | Storage,
+        *,
+        branch: str | None = None,
+        version: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        durability: Durability | str = Durability.FULL,
+    ) -> Table:
+        """Open a lineage (None is main) at a version, or at its head."""
+        return cls(
+            opening.open_pinned(
+                Storage.resolve(place, storage_options),
+                branch=branch,
+                version=version,
+                durability=Durability(durability),
+            )
+        )
+
+    @property
+    def place(self) -> Place:
+        """Where the dataset is."""
+        return self._pinned.place
+
+    @property
+    def branch(self) -> str | None:
+        """The native branch; None is main."""
+        return self._pinned.branch
+
+    @property
+    def version(self) -> int:
+        """The version that is open."""
+        return self._pinned.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, with their annotations."""
+        schema: pa.Schema = self._pinned.dataset.schema
+        return schema
+
+    @property
+    def dataset(self) -> LanceDataset:
+        """Lance's own handle on this version, to read with. Writing with it proves nothing."""
+        self._pinned.guard.check()
+        return self._pinned.dataset
+
+    def at(self, version: int) -> Table:
+        """Give a handle on another version of this lineage."""
+        return Table(opening.at_version(self._pinned, version))
+
+    def refresh(self) -> Table:
+        """Give a handle on the head of the lineage: this one, where it is the head still."""
+        newest = opening.latest(self._pinned)
+        return self if newest is self._pinned else Table(newest)
+
+    # Reading.
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002 - the name in the API contract
+        *,
+        batch_size: int | None = None,
+        with_row_id: bool = False,
+    ) -> pa.RecordBatchReader:
+        """Read rows in batches."""
+        return reading.scan(
+            self._pinned,
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            with_row_id=with_row_id,
+        )
+
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002
+        *,
+        with_row_id: bool = False,
+    ) -> pa.Table:
+        """Read rows into memory."""
+        return reading.read(self._pinned, columns=columns, filter=filter, with_row_id=with_row_id)
+
+    def find(
+        self, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Read the rows whose key is one of these values, through an index where there is one."""
+        return reading.find(self._pinned, key, values, columns=columns)
+
+    def count(self, filter: str | None = None) -> int:  # noqa: A002
+        """Count rows."""
+        return reading.count(self._pinned, filter)
+
+    def delta(self, since: int) -> Delta:
+        """Tell what changed after an older version of this lineage."""
+        return delta(self._pinned, since)
+
+    # Staging: written, seen by nobody.
+
+    def stage_append(self, data: ArrowData) -> Staged:
+        """Write new rows."""
+        return staging.stage_append(self._pinned, data)
+
+    def stage_upsert(self, data: ArrowData, key: str) -> Staged:
+        """Write rows that replace those of the same key, or are new."""
+        return staging.stage_upsert(self._pinned, data, key)
+
+    def stage_overwrite(self, data: ArrowData) -> Staged:
+        """Write rows that replace all rows."""
+        return staging.stage_overwrite(self._pinned, data)
+
+    def stage_delete(self, predicate: str) -> Staged:
+        """Mark the rows that a predicate matches as deleted."""
+        return deleting.stage_delete(self._pinned, predicate)
+
+    def stage_delete_keys(self, key: str, values: Sequence[Any]) -> Staged:
+        """Mark the rows with these keys as deleted."""
+        return deleting.stage_delete_keys(self._pinned, key, values)
+
+    def stage_written(self, written: Iterable[WrittenFragments]) -> Staged:
+        """Take what other processes wrote with ``write_target``."""
+        return shipping.stage_written(self._pinned, written)
+
+    @property
+    def write_target(self) -> WriteTarget:
+        """What another process needs to write rows for this lineage."""
+        return shipping.target(self._pinned)
+
+    # Committing.
+
+    def commit(
+        self,
+        staged: Staged,
+        *,
+        properties: Mapping[str, str] | None = None,
+        transaction_id: str | None = None,
+    ) -> Commit:
+        """Commit a staged change on this version."""
+        return _told(
+            committing.commit(
+                self._pinned, staged, properties=properties or {}, transaction_id=transaction_id
+            )
+        )
+
+    def append(self, data: ArrowData) -> Commit:
+        """Add rows."""
+        return self.commit(self.stage_append(data))
+
+    def upsert(self, data: ArrowData, key: str) -> Commit:
+        """Replace rows of the same key, and add the others."""
+        return self.commit(self.stage_upsert(data, key))
+
+    def overwrite(self, data: ArrowData) -> Commit:
+        """Replace all rows."""
+        return self.commit(self.stage_overwrite(data))
+
+    def delete(self, predicate: str) -> Commit:
+        """Delete the rows that a predicate matches."""
+        return self.commit(self.stage_delete(predicate))
+
+    def delete_keys(self, key: str, values: Sequence[Any]) -> Commit:
+        """Delete the rows with these keys."""
+        return self.commit(self.stage_delete_keys(key, values))
+
+    def merge_exclusively(self, data: ArrowData, *, key: str, write_id: str) -> Commit:
+        """Upsert by an annotated key, such that two writers cannot both insert one key."""
+        return _told(merging.merge_exclusively(self._pinned, data, key=key, write_id=write_id))
+
+    def restore(self, version: int, *, properties: Mapping[str, str] | None = None) -> Commit:
+        """Make the content of an older version the newest."""
+        return _told(restoring.restore(self._pinned, version, properties=properties or {}))
+
+    # Branches and tags of this dataset.
+
+    def fork(self, name: str) -> Table:
+        """Start a branch at this version. ``unique_branch_name`` makes a name that is free."""
+        return Table(refs.fork(self._pinned, name))
+
+    def branches(self) -> dict[str, BranchInfo]:
+        """List the branches."""
+        return refs.list_branches(self._pinned)
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch."""
+        refs.delete_branch(self._pinned, name)
+
+    def tag(self, name: str) -> TagInfo:
+        """Name this version."""
+        return refs.create_tag(self._pinned, name)
+
+    def tags(self) -> dict[str, TagInfo]:
+        """List the tags."""
+        return refs.list_tags(self._pinned)
+
+    def delete_tag(self, name: str) -> None:
+        """Delete a tag."""
+        refs.delete_tag(self._pinned, name)
+
+    # Upkeep.
+
+    def compact(self, *, target_rows: int = _TARGET_ROWS) -> Commit:
+        """Merge small fragments and drop deleted rows."""
+        return _told(upkeep.compact(self._pinned, target_rows=target_rows))
+
+    def indexes(self) -> dict[str, IndexInfo]:
+        """List the indexes."""
+        return indexing.list_indexes(self._pinned)
+
+    def create_index(
+        self, column: str, kind: IndexKind | str = IndexKind.BTREE, *, name: str | None = None
+    ) -> Commit:
+        """Build an index over a column."""
+        return _told(indexing.create_index(self._pinned, column, IndexKind(kind), name=name))
+
+    def extend_index(self, name: str) -> Commit:
+        """Index the rows that were added since."""
+        return _told(indexing.extend_index(self._pinned, name))
+
+    def drop_index(self, name: str) -> Commit:
+        """Take an index out of the newest version."""
+        return _told(indexing.drop_index(self._pinned, name))
+
+    def versions(self) -> list[int]:
+        """List the versions of this lineage that are left, oldest first."""
+        return opening.versions(self._pinned)
+
+    def remove_versions(self, versions: Iterable[int]) -> Removed:
+        """Remove versions, and the files that only they need."""
+        return upkeep.remove_versions(self._pinned, versions)
+
+    def __repr__(self) -> str:
+        branch = "" if self.branch is None else f", branch {self.branch!r}"
+        return f"<Table {self.place}{branch}, version {self.version}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        pinned = self._pinned
+        return _reopened, (pinned.storage, pinned.branch, pinned.version, pinned.durability)
+
+
+def _reopened(storage: Storage, branch: str | None, version: int, durability: Durability) -> Table:
+    return Table.open(storage, branch=branch, version=version, durability=durability)
+
+
+def _told(outcome: Outcome) -> Commit:
+    return Commit(
+        table=Table(outcome.pinned),
+        base_version=outcome.base_version,
+        version=outcome.version,
+        transaction_id=outcome.transaction_id,
+        follows_base=outcome.follows_base,
+        changed=outcome.changed,
+    )

@@ -1,0 +1,119 @@
+"""Keeping a table quick: merging small fragments, and removing versions that nobody needs.
+
+Always: compaction changes no row, and says whether anything but it went into the new version; it
+writes its files first and commits them once. Cleaning removes exactly the versions that it is
+given, never by age, because what a graph has pinned is often not the newest.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+from lance.optimize import Compaction
+
+from omnigraph_l1._events import timed
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._table.committing import ready_to_write
+from omnigraph_l1._table.flushing import flush_files, flush_version
+from omnigraph_l1._table.outcomes import Outcome, conflict_error, failed_write_error, unchanged
+from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1.errors import InvalidRequest
+
+__all__ = ["Removed", "compact", "remove_versions"]
+
+_REWRITTEN = declare("l1.compact.rewritten", "the compacted fragments are written, not committed")
+_VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but not yet flushed")
+
+
+@attrs.frozen(kw_only=True)
+class Removed:
+    """What cleaning removed."""
+
+    versions: int
+    data_files: int
+    bytes: int
+
+
+def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
+    """Merge small fragments, and drop the rows that deletions have marked."""
+    ready_to_write(pinned)
+    options: Any = {"target_rows_per_fragment": target_rows}
+    with timed("compact", place=str(pinned.place), branch=pinned.branch) as event:
+        with lance_border(pinned.place):
+            tasks = Compaction.plan(pinned.dataset, options).tasks
+            rewrites = [task.execute(pinned.dataset) for task in tasks]
+        if not rewrites:
+            return unchanged(pinned, "")
+        written = [fragment for rewrite in rewrites for fragment in rewrite.new_fragments]
+        flush_files(pinned, (Path("data") / f.path for part in written for f in part.files))
+        failpoint(_REWRITTEN)
+        # Committing moves the dataset to the new version; what is pinned must stay.
+        moving = copy.copy(pinned.dataset)
+        try:
+            with lance_calls():
+                Compaction.commit(moving, rewrites)
+                moving = moving.checkout_version((pinned.branch, moving.version))
+        except LanceFailure as failure:
+            if failure.resolution is not None:
+                raise conflict_error(pinned, "compaction", failure) from failure.cause
+            raise failed_write_error(pinned, failure, "") from failure.cause
+        event["version"] = moving.version
+    failpoint(_VISIBLE)
+    done = pinned.at(moving)
+    flush_version(done)
+    replaced = {f.path for r in rewrites for part in _replaced_by(r) for f in part.files}
+    expected = (set(_content(pinned)) - _of_fragments(pinned, replaced)) | {
+        (f.path, None) for part in written for f in part.files
+    }
+    return Outcome(
+        pinned=done,
+        base_version=pinned.version,
+        transaction_id=None,
+        # Lance reserves fragment numbers in a version of its own, so counting proves nothing.
+        follows_base=set(_content(done)) == expected,
+        changed=True,
+    )
+
+
+def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
+    """Remove versions of this lineage, and the files that only they name."""
+    pinned.guard.check()
+    wanted = sorted(set(versions))
+    if not wanted:
+        return Removed(versions=0, data_files=0, bytes=0)
+    with timed("remove_versions", place=str(pinned.place), count=len(wanted)):
+        try:
+            with lance_calls():
+                stats = pinned.dataset.cleanup_old_versions(versions=wanted)
+        except LanceFailure as failure:
+            if failure.symptom is Symptom.VERSION_TAGGED:
+                reason = f"a tag holds one of these versions: {wanted}; delete the tag first"
+                raise InvalidRequest(place=str(pinned.place), reason=reason) from failure.cause
+            raise failure.at(pinned.place) from failure.cause
+    return Removed(
+        versions=stats.old_versions, data_files=stats.data_files_removed, bytes=stats.bytes_removed
+    )
+
+
+def _replaced_by(rewrite: Any) -> Iterable[Any]:
+    """Name the fragments that a rewrite replaces. pylance's stubs call them otherwise."""
+    fragments: Iterable[Any] = rewrite.original_fragments
+    return fragments
+
+
+def _content(pinned: Pinned) -> Iterator[tuple[str, str | None]]:
+    """Name each data file with the deletions that apply to it: equal means equal rows."""
+    for fragment in pinned.dataset.get_fragments():
+        deletions = fragment.metadata.deletion_file
+        marked = None if deletions is None else deletions.path(fragment.fragment_id)
+        for file in fragment.metadata.files:
+            yield file.path, marked
+
+
+def _of_fragments(pinned: Pinned, paths: set[str]) -> set[tuple[str, str | None]]:
+    return {entry for entry in _content(pinned) if entry[0] in paths}

@@ -1,0 +1,115 @@
+"""Damaged newest versions on local disk, as a power cut leaves them.
+
+Always: only a version that cannot have been acknowledged is passed over or set aside, because an
+acknowledged one was flushed first. Setting aside renames, under a lock of the kernel, after
+looking again under that lock: of two writers that saw the same damage, none can hit the whole
+version that the other wrote since. Nothing is deleted.
+
+Damage is: a version file that is empty, cut short or zeros (Lance opens zeros as an empty
+"version 0"), or one whole but with a data file of its own that is not as long as recorded. A file
+that is *missing* is no such damage: it may have been cleaned up a moment ago.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lance import LanceDataset
+
+from omnigraph_l1._events import emit
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
+from omnigraph_l1._lance.manifest_names import parse_name
+from omnigraph_l1._lance.transactions import read_transaction
+from omnigraph_l1._ulid import new_ulid
+
+__all__ = ["is_whole", "newest_first", "opens_whole", "set_torn_aside"]
+
+_VERSIONS = "_versions"
+_DATA_MAGIC = b"LANC"
+
+
+def newest_first(directory: Path) -> list[tuple[int, Path]]:
+    """List the version files of a lineage, the newest first."""
+    found = []
+    for entry in os.scandir(directory / _VERSIONS):
+        parsed = parse_name(entry.name)
+        if parsed is not None:
+            found.append((parsed[1], Path(entry.path)))
+    return sorted(found, reverse=True)
+
+
+def is_whole(dataset: LanceDataset, directory: Path) -> bool:
+    """Tell whether the version that is open can have been acknowledged."""
+    if dataset.version < 1:
+        return False
+    return all(_as_recorded(directory / "data" / name, size) for name, size in _own_files(dataset))
+
+
+def _own_files(dataset: LanceDataset) -> Iterator[tuple[str, int]]:
+    """Name the data files that came with this very version, with their recorded sizes."""
+    try:
+        transaction = read_transaction(dataset, dataset.version)
+    except LanceFailure:
+        return  # without its record we know nothing of the version that speaks against it
+    operation = None if transaction is None else transaction.operation
+    for fragment in [
+        *getattr(operation, "fragments", ()),
+        *getattr(operation, "new_fragments", ()),
+    ]:
+        for file in fragment.files:
+            if file.base_id is None and file.file_size_bytes:
+                yield file.path, file.file_size_bytes
+
+
+def _as_recorded(path: Path, size: int) -> bool:
+    try:
+        with path.open("rb") as file:
+            if file.seek(0, os.SEEK_END) != size:
+                return False
+            file.seek(-len(_DATA_MAGIC), os.SEEK_END)
+            return file.read() == _DATA_MAGIC
+    except FileNotFoundError:
+        return True
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def set_torn_aside(opened: LanceDataset | None, branch: str | None, directory: Path) -> list[Path]:
+    """Rename damaged newest version files, so that Lance commits above the newest whole one.
+
+    ``opened`` is any open handle on the dataset; None means that no version of it can be opened.
+    """
+    moved = []
+    with _locked(directory / _VERSIONS):
+        for version, path in newest_first(directory):
+            if opened is not None and opens_whole(opened, branch, version, directory):
+                break
+            aside = path.with_name(f"{path.name}.torn-{new_ulid().lower()}")
+            path.rename(aside)
+            moved.append(aside)
+            emit("torn_version_set_aside", directory=str(directory), version=version)
+    return moved
+
+
+def opens_whole(opened: LanceDataset, branch: str | None, version: int, directory: Path) -> bool:
+    """Tell whether a version opens as itself and is whole."""
+    try:
+        with lance_calls():
+            dataset = opened.checkout_version((branch, version))
+    except LanceFailure as failure:
+        if failure.symptom in {Symptom.TORN, Symptom.VERSION_MISSING}:
+            return False
+        raise
+    return dataset.version == version and is_whole(dataset, directory)
