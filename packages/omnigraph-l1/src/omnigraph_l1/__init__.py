@@ -1,18 +1,50 @@
-"""One Lance dataset at a time, done right."""
+"""One Lance dataset at a time, done right: the front door. Errors are in ``omnigraph_l1.errors``."""
 
+from omnigraph_l1._lance.failures import classify
 from omnigraph_l1._names import fnv1a64, table_path, type_hash
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._resolution import Resolution
+from omnigraph_l1._table import (
+    PRIMARY_KEY,
+    BranchInfo,
+    Commit,
+    Delta,
+    Durability,
+    IndexInfo,
+    IndexKind,
+    Removed,
+    Staged,
+    Table,
+    TagInfo,
+    WriteTarget,
+    WrittenFragments,
+    unique_branch_name,
+)
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import L1Error
 
 __all__ = [
+    "PRIMARY_KEY",
+    "BranchInfo",
+    "Commit",
+    "Delta",
+    "Durability",
+    "IndexInfo",
+    "IndexKind",
     "L1Error",
     "Place",
+    "Removed",
     "Resolution",
+    "Staged",
     "Storage",
+    "Table",
+    "TagInfo",
+    "WriteTarget",
+    "WrittenFragments",
+    "classify",
     "fnv1a64",
     "new_ulid",
     "table_path",
     "type_hash",
+    "unique_branch_name",
 ]
