@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from omnigraph_testing import S3Server, S3Store
+    from omnigraph_testing import Crash, FaultyS3, S3Server, S3Store
 
 __all__: list[str] = []
 
@@ -33,6 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         default=False,
         help="fail, instead of skipping, where the S3 server cannot run (as with CI=true)",
+    )
+    group.addoption(
+        "--omnigraph-require-tracing",
+        action="store_true",
+        default=False,
+        help="fail, instead of skipping, where file operations of a process cannot be followed "
+        "(as with CI=true)",
     )
     parser.addini("omnigraph_s3", "which S3 server the fixtures start: seaweedfs or moto")
 
@@ -69,6 +76,30 @@ def s3_server(
 def s3_store(s3_server: S3Server) -> S3Store:
     """Give the test a fresh prefix on a real S3 server."""
     return s3_server.store()
+
+
+@pytest.fixture
+def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
+    """Give the test a fresh prefix on a real S3 server, behind a gateway that can fail."""
+    from omnigraph_testing import start_faulty_s3  # noqa: PLC0415
+
+    with start_faulty_s3(s3_store) as faulty:
+        yield faulty
+
+
+@pytest.fixture
+def crash(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crash:
+    """Run code in a process of its own, kill it at a chosen place, and see what it left."""
+    from omnigraph_testing import Crash, TracingUnavailable  # noqa: PLC0415
+
+    required = request.config.getoption("--omnigraph-require-tracing")
+
+    def unavailable(problem: TracingUnavailable) -> None:
+        if required or os.environ.get("CI") == "true":
+            pytest.fail(str(problem), pytrace=False)
+        pytest.skip(str(problem))
+
+    return Crash(tmp_path_factory.mktemp("crash"), unavailable=unavailable)
 
 
 def _shared_directory(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:

@@ -1,0 +1,1 @@
+"""Processes that are really killed, and what they leave behind them."""

@@ -1,0 +1,133 @@
+"""What runs first in a process under test: prepare it, load the function, run it, hand back.
+
+This file is run by its path, with nothing installed but the standard library, so that it decides
+what is imported and when. Always: nothing of the function's module is loaded before the parent
+follows the process (if it wants to), and the result is written to files whose names are in the
+plan. How the process ends, the parent sees by itself.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pickle
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 38, 22
+_SECCOMP_MODE_FILTER = 2
+_SIGKILL = 9
+
+
+class _FilesOfTests:
+    """Find modules that the parent loaded in its own way, as pytest does with tests."""
+
+    def __init__(self, modules: dict[str, dict[str, Any]]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, name: str, _path: object = None, _target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        known = self._modules.get(name)
+        if known is None:
+            return None
+        if known["file"] is None:
+            spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations = known["path"]
+            return spec
+        return importlib.util.spec_from_file_location(
+            name, known["file"], submodule_search_locations=known["path"]
+        )
+
+
+def _prctl(option: int, second: int, third: int = 0) -> None:
+    import ctypes  # noqa: PLC0415 - only where it is needed
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    arguments = [ctypes.c_ulong(each) for each in (second, third, 0, 0)]
+    if libc.prctl(option, *arguments) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl {option}: {os.strerror(code)}")
+
+
+def _die_with_parent(parent: int) -> None:
+    if sys.platform == "linux":
+        _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), _SIGKILL)
+
+
+def _let_kernel_stop_at_file_calls(program: bytes) -> None:
+    import ctypes  # noqa: PLC0415 - only where it is needed
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    code = ctypes.create_string_buffer(program, len(program))
+    described = Program(len(program) // 8, ctypes.addressof(code))
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
+
+
+def _find_modules(plan: dict[str, Any]) -> None:
+    sys.path[:] = plan["sys_path"]
+    sys.meta_path.insert(0, _FilesOfTests(plan["modules"]))
+    if plan["main"] is not None:
+        # As multiprocessing does: a function of a script is found again under ``__main__``.
+        space = runpy.run_path(plan["main"], run_name="__mp_main__")
+        module = ModuleType("__mp_main__")
+        module.__dict__.update(space)
+        sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+
+
+def _run(plan: dict[str, Any], call: bytes) -> Any:
+    if plan["script"] is not None:
+        sys.argv = [plan["script"], *plan["script_arguments"]]
+        runpy.run_path(plan["script"], run_name="__main__")
+        return None
+    function, arguments, keywords = pickle.loads(call)  # noqa: S301 - our own parent wrote it
+    os.write(plan["started"], b"!")
+    return function(*arguments, **keywords)
+
+
+def _declared_points() -> list[str]:
+    module = sys.modules.get("omnigraph_l1._failpoints")
+    return sorted(module.declared()) if module is not None else []
+
+
+def main() -> None:
+    """Carry out the plan that lies in the directory named by the first argument."""
+    home = Path(sys.argv[1])
+    plan = json.loads((home / "plan.json").read_text(encoding="utf-8"))
+    if plan["filter"] is None:
+        _die_with_parent(plan["parent"])
+    else:
+        os.read(plan["follow"], 1)
+        _let_kernel_stop_at_file_calls(bytes.fromhex(plan["filter"]))
+    _find_modules(plan)
+    call = (home / "call.pickle").read_bytes()
+    try:
+        if plan["script"] is not None:
+            os.write(plan["started"], b"!")
+        value = pickle.dumps(_run(plan, call))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
+        told = {
+            "type": type(error).__qualname__,
+            "text": str(error),
+            "traceback": traceback.format_exc(),
+        }
+        (home / "error.json").write_text(json.dumps(told), encoding="utf-8")
+        sys.exit(1)
+    finally:
+        (home / "declared.json").write_text(json.dumps(_declared_points()), encoding="utf-8")
+    (home / "value.pickle").write_bytes(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""File operations of a process: seen, recorded, and played back as power cuts."""
