@@ -1,8 +1,9 @@
-"""One Lance dataset at a time, done right: the front door. Errors are in ``omnigraph_l1.errors``."""
+"""One Lance dataset at a time, done right. Its errors are in ``omnigraph_l1.errors``."""
 
 from omnigraph_l1._lance.failures import classify
 from omnigraph_l1._names import fnv1a64, table_path, type_hash
 from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._refs import JsonRefs, Ref, RefStore
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table import (
     PRIMARY_KEY,
@@ -31,8 +32,11 @@ __all__ = [
     "Durability",
     "IndexInfo",
     "IndexKind",
+    "JsonRefs",
     "L1Error",
     "Place",
+    "Ref",
+    "RefStore",
     "Removed",
     "Resolution",
     "Staged",

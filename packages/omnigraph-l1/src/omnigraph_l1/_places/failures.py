@@ -13,11 +13,20 @@ from __future__ import annotations
 import errno
 import re
 from enum import Enum, auto
+from functools import cache
 
 from omnigraph_l1._places.place import Place
 from omnigraph_l1.errors import AccessDenied, StorageError, StorageFull, StoreUnavailable
 
-__all__ = ["Failure", "failure_kind", "harmless", "kind_of_errno", "storage_failure", "words"]
+__all__ = [
+    "Failure",
+    "failure_kind",
+    "harmless",
+    "kind_of_errno",
+    "storage_failure",
+    "store_errors",
+    "words",
+]
 
 
 class Failure(Enum):
@@ -97,6 +106,14 @@ def failure_kind(error: BaseException) -> Failure:
     if isinstance(error, TimeoutError):
         return Failure.UNAVAILABLE
     return _CLASSES.get(type(error).__name__, by_text or Failure.OTHER)
+
+
+@cache
+def store_errors() -> tuple[type[Exception], ...]:
+    """Give what calls of obstore raise, for an ``except`` clause."""
+    from obstore.exceptions import BaseError  # noqa: PLC0415
+
+    return BaseError, OSError, ValueError
 
 
 def kind_of_errno(number: int) -> Failure:

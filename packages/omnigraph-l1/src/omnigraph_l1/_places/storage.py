@@ -76,5 +76,11 @@ class Storage:
         """Give the storage of a place below this one."""
         return attrs.evolve(self, place=self.place / name)
 
+    def with_options(self, **changed: str) -> Storage:
+        """Give the same with some options changed, under canonical names. Local has none."""
+        if self.place.is_local:
+            return self
+        return attrs.evolve(self, options=tuple(sorted((self.lance_options | changed).items())))
+
     def __str__(self) -> str:
         return str(self.place)

@@ -1,0 +1,215 @@
+"""Refs as files of a local directory, atomic between processes.
+
+Always:
+
+* A document is written to the side, flushed, and only then given its name, by ``rename`` or, where
+  nothing may stand there yet, by ``link``: a reader, who takes no lock, sees the old document or
+  the new one, whole, whatever dies.
+* Comparing and writing happen under one lock for the directory (``lock``).
+* Files at the side exist only while that lock is held. Whoever holds it therefore knows that each
+  one it finds there was left by a writer that was killed, and removes it.
+* With ``durability="full"`` a change that was acknowledged survives a power cut: the file was
+  flushed before it got its name, and the directory before the call returns. One that is visible
+  but could not be flushed is ``Unsettled``, never an error that says "not done".
+
+``.lock`` and ``.side/`` in the directory are ours; no ref has such a file name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from omnigraph_l1._durable import sync_directories, sync_with_parents
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._places.failures import Failure, failure_kind, storage_failure
+from omnigraph_l1._refs.backend import Mismatch, Stored, Unsettled
+from omnigraph_l1._refs.lock import directory_lock, locks_exclude
+from omnigraph_l1._refs.memory import digest
+from omnigraph_l1._refs.names import SUFFIX
+from omnigraph_l1._ulid import new_ulid
+from omnigraph_l1.errors import StorageError, UnsafeStore
+
+__all__ = ["LocalBackend"]
+
+_LOCK, _SIDE = ".lock", ".side"
+_PATIENCE = 60.0
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+_MAYBE_DONE = {Failure.UNAVAILABLE, Failure.OTHER}
+
+_LOCKED = declare("refs.local.locked", "The directory's lock is held, nothing is done yet.")
+_HALF = declare("refs.local.half_written", "Half of the document is at the side.")
+_STAGED = declare("refs.local.staged", "The document is whole, flushed, and at the side.")
+_NAMED = declare("refs.local.named", "The document has its name; the lock is still held.")
+_REMOVED = declare("refs.local.removed", "The document is removed; the lock is still held.")
+_SETTLED = declare("refs.local.settled", "The change is flushed, and about to be acknowledged.")
+
+
+class LocalBackend:
+    """A directory on local disk, made when something is first written to it."""
+
+    keeps_tombstones = False
+    attempts = 3
+    seconds = 15.0
+
+    def __init__(self, root: Path, below: str, *, flush: bool, patience: float = _PATIENCE) -> None:
+        self._root = root
+        self._directory = root / below if below else root
+        self._flush = flush
+        self._parents_flushed = False
+        self._patience = patience
+
+    def read(self, file_name: str) -> Stored | None:
+        """Read the file, without a lock."""
+        try:
+            data = (self._directory / file_name).read_bytes()
+        except OSError as error:
+            if failure_kind(error) is Failure.ABSENT:
+                return None
+            raise self._failure(error) from error
+        return Stored(data, digest(data))
+
+    def write(self, file_name: str, data: bytes, expected: str | None) -> str:
+        """Compare, then put the new document in place, under the lock."""
+        target = self._directory / file_name
+        tried = named = False
+        try:
+            self._make_directory()
+            with directory_lock(self._directory / _LOCK, patience=self._patience):
+                failpoint(_LOCKED)
+                self._compare(file_name, expected)
+                side = self._write_to_the_side(data)
+                try:
+                    failpoint(_STAGED)
+                    tried = True
+                    _give_name(side, target, replace=expected is not None)
+                    named = True
+                    failpoint(_NAMED)
+                finally:
+                    with contextlib.suppress(OSError):
+                        side.unlink()
+            self._settle()
+        except OSError as error:
+            raise self._failed(error, tried=tried, visible=named) from error
+        return digest(data)
+
+    def remove(self, file_name: str, expected: str) -> None:
+        """Compare, then remove the file, under the lock."""
+        removed = False
+        try:
+            if not self._directory.is_dir():
+                raise Mismatch
+            with directory_lock(self._directory / _LOCK, patience=self._patience):
+                failpoint(_LOCKED)
+                self._compare(file_name, expected)
+                (self._directory / file_name).unlink()
+                removed = True
+                failpoint(_REMOVED)
+            self._settle()
+        except OSError as error:
+            raise self._failed(error, tried=removed, visible=removed) from error
+
+    def file_names(self) -> list[str]:
+        """Name the files of refs; a directory that is not there has none."""
+        try:
+            with os.scandir(self._directory) as entries:
+                return [entry.name for entry in entries if entry.name.endswith(SUFFIX)]
+        except OSError as error:
+            if failure_kind(error) is Failure.ABSENT:
+                return []
+            raise self._failure(error) from error
+
+    def probe(self) -> None:
+        """Find out whether the file system has locks that exclude."""
+        try:
+            self._make_directory()
+            excluded = locks_exclude(self._directory / _LOCK, patience=self._patience)
+        except OSError as error:
+            raise self._failure(error) from error
+        if not excluded:
+            detail = "its file system grants one lock to two holders"
+            raise UnsafeStore(place=str(self._directory), detail=detail)
+
+    def _compare(self, file_name: str, expected: str | None) -> None:
+        found = self.read(file_name)
+        if (None if found is None else found.token) != expected:
+            raise Mismatch
+
+    def _write_to_the_side(self, data: bytes) -> Path:
+        """Write a file that has no name of a ref yet, and remove what the dead left there."""
+        aside = self._directory / _SIDE
+        aside.mkdir(exist_ok=True)
+        with os.scandir(aside) as left:
+            for entry in left:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(entry.path)  # noqa: PTH108
+        side = aside / new_ulid()
+        descriptor = os.open(side, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            half = len(data) // 2
+            _write_all(descriptor, data[:half])
+            failpoint(_HALF)
+            _write_all(descriptor, data[half:])
+            if self._flush:
+                os.fsync(descriptor)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                side.unlink()
+            raise
+        finally:
+            os.close(descriptor)
+        return side
+
+    def _make_directory(self) -> None:
+        missing: list[Path] = []
+        directory = self._directory
+        while not directory.is_dir():
+            missing.append(directory)
+            directory = directory.parent
+        if missing:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            if self._flush:
+                sync_directories(path.parent for path in missing)
+
+    def _settle(self) -> None:
+        if self._flush and self._parents_flushed:
+            sync_directories([self._directory])
+        elif self._flush:
+            # Another process may have made them a moment ago, and may not have come to flush them.
+            sync_with_parents(self._directory, self._root)
+            self._parents_flushed = True
+        failpoint(_SETTLED)
+
+    def _failed(self, error: OSError, *, tried: bool, visible: bool) -> Exception:
+        failure = self._failure(error)
+        if visible:
+            return Unsettled(failure, look=False)
+        # A file server may have renamed, and lost its reply.
+        return Unsettled(failure) if tried and failure_kind(error) in _MAYBE_DONE else failure
+
+    def _failure(self, error: OSError) -> StorageError:
+        return storage_failure(error, str(self._directory))
+
+
+def _give_name(side: Path, target: Path, *, replace: bool) -> None:
+    if replace:
+        side.rename(target)
+        return
+    try:
+        os.link(side, target)
+    except FileExistsError:
+        # Somebody who does not know the lock wrote it.
+        raise Mismatch from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        side.rename(target)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

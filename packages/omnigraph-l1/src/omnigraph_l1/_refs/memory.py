@@ -1,0 +1,59 @@
+"""Refs in memory, for tests: thread-safe, gone with the process, in no other process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+from omnigraph_l1._refs.backend import Mismatch, Stored
+
+__all__ = ["MemoryBackend", "digest"]
+
+
+def digest(data: bytes) -> str:
+    """Give a token for bytes. No two documents have the same: each holds its own write id."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class MemoryBackend:
+    """A directory that is a dictionary."""
+
+    keeps_tombstones = False
+    attempts = 1
+    seconds = 0.0
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def read(self, file_name: str) -> Stored | None:
+        """Give what stands under the name."""
+        with self._lock:
+            data = self._files.get(file_name)
+        return None if data is None else Stored(data, digest(data))
+
+    def write(self, file_name: str, data: bytes, expected: str | None) -> str:
+        """Compare and set under the lock."""
+        with self._lock:
+            self._compare(file_name, expected)
+            self._files[file_name] = data
+        return digest(data)
+
+    def remove(self, file_name: str, expected: str) -> None:
+        """Compare and remove under the lock."""
+        with self._lock:
+            self._compare(file_name, expected)
+            del self._files[file_name]
+
+    def file_names(self) -> list[str]:
+        """Name all files."""
+        with self._lock:
+            return list(self._files)
+
+    def probe(self) -> None:
+        """Memory is safe."""
+
+    def _compare(self, file_name: str, expected: str | None) -> None:
+        data = self._files.get(file_name)
+        if (None if data is None else digest(data)) != expected:
+            raise Mismatch
