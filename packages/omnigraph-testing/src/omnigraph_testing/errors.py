@@ -123,6 +123,17 @@ class NothingHeld(OmniGraphTestingError):
 
 
 @define(kw_only=True, slots=False)
+class GatewayFailed(OmniGraphTestingError):
+    """A rule's predicate raised, or the gateway did: what it served meanwhile proves nothing."""
+
+    kind: ClassVar[str] = "gateway_failed"
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"The gateway could not carry out requests: {'; '.join(self.reasons)}."
+
+
+@define(kw_only=True, slots=False)
 class BudgetExceeded(OmniGraphTestingError, AssertionError):
     """A block of code asked more of a store than it may. ``requests`` lists what it asked."""
 

@@ -71,8 +71,8 @@ def test_a_method_is_a_verb_or_a_kind() -> None:
 
 
 def test_a_predicate_has_the_last_word() -> None:
-    """``when`` sees the operation."""
-    rule = Rule(Refuse(), when=lambda operation: operation.size == 7)
+    """It sees the operation."""
+    rule = Rule(Refuse(), predicate=lambda operation: operation.size == 7)
     assert rule.matches(Operation("PUT", "k", size=7))
     assert not rule.matches(Operation("PUT", "k", size=8))
 
@@ -202,7 +202,7 @@ def test_rules_are_picklable() -> None:
         (lambda: Answer(200), "Answer.status"),
         (lambda: Delay(-1), "Delay.seconds"),
         (lambda: Delay("soon"), "Delay.seconds"),
-        (lambda: Delay(1, when="never"), "Delay.when"),
+        (lambda: Delay(1, at="never"), "Delay.at"),
         (lambda: TruncateReply(-1), "TruncateReply.keep"),
     ],
 )

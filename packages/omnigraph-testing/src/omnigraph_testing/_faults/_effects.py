@@ -43,7 +43,7 @@ class Delay(Effect):
 
     is_verdict: ClassVar[bool] = False
     seconds: float = attrs.field(validator=checks.at_least(0))
-    when: str = attrs.field(
+    at: str = attrs.field(
         kw_only=True, default="before", validator=checks.one_of("before", "after")
     )
 
@@ -66,7 +66,7 @@ class Hold(Effect):
 
     is_verdict: ClassVar[bool] = False
     held: Held
-    when: str = attrs.field(
+    at: str = attrs.field(
         kw_only=True, default="before", validator=checks.one_of("before", "after")
     )
     cut: bool = attrs.field(kw_only=True, default=False)

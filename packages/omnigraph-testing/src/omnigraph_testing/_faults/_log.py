@@ -18,11 +18,16 @@ __all__ = ["Request", "RequestLog", "longest_chain"]
 
 @attrs.frozen
 class Request:
-    """One request: what was asked, what came back (no reply: no status), what was done to it."""
+    """One request: what was asked, what came of it, and what was done to it.
+
+    ``status`` is what the client got, None if it got no reply. ``store_status`` is what the store
+    said, None if it was never asked. Bytes are those of bodies.
+    """
 
     number: int
     operation: Operation
     status: int | None = attrs.field(kw_only=True, default=None)
+    store_status: int | None = attrs.field(kw_only=True, default=None)
     bytes_in: int = attrs.field(kw_only=True, default=0)
     bytes_out: int = attrs.field(kw_only=True, default=0)
     faults: tuple[str, ...] = attrs.field(kw_only=True, default=())
@@ -59,6 +64,8 @@ class Request:
         status = "no reply" if self.status is None else self.status
         took = "under way" if self.seconds is None else f"{self.seconds * 1000:.1f} ms"
         fault = f" [{self.fault}]" if self.fault else ""
+        if self.store_status != self.status:
+            fault += f" (the store said {self.store_status})" if self.store_status else ""
         condition = f" ({self.operation.condition})" if self.operation.condition else ""
         return (
             f"#{self.number} {self.operation}{condition}: {status}, "

@@ -38,7 +38,7 @@ class Rule:
     """``effect`` happens to the operations that match, as often as the schedule says.
 
     Which operations: ``method`` (a method or a kind, or several), ``key`` (a glob in which ``*``
-    crosses slashes), ``when`` (a predicate). Which of them: the ``nth`` (one or several, from 1),
+    crosses slashes), a ``predicate``. Which of them: the ``nth`` (one or several, from 1),
     every ``every``-th, those beyond the first ``after``, each with ``probability``, and at most
     ``times``. With ``per_key`` occurrences are counted for each key by itself, which keeps a random
     schedule repeatable where clients race.
@@ -47,7 +47,7 @@ class Rule:
     effect: Effect = attrs.field(validator=checks.a(Effect))
     method: frozenset[str] | None = attrs.field(default=None, converter=_methods)
     key: str = attrs.field(kw_only=True, default="*")
-    when: Callable[[Operation], bool] | None = attrs.field(kw_only=True, default=None)
+    predicate: Callable[[Operation], bool] | None = attrs.field(kw_only=True, default=None)
     nth: frozenset[int] | None = attrs.field(kw_only=True, default=None, converter=_numbers)
     every: int = attrs.field(kw_only=True, default=1, validator=checks.at_least(1))
     after: int = attrs.field(kw_only=True, default=0, validator=checks.at_least(0))
@@ -71,7 +71,7 @@ class Rule:
             return False
         if not fnmatch.fnmatchcase(operation.key, self.key):
             return False
-        return self.when is None or self.when(operation)
+        return self.predicate is None or self.predicate(operation)
 
     def fires_at(self, number: int, key: str) -> bool:
         """Tell whether the schedule picks the match of that number; ``times`` is not asked."""

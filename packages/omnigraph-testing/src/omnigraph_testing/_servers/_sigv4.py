@@ -1,7 +1,8 @@
-"""A signed S3 request with the standard library alone (AWS signature version 4).
+"""Signing S3 requests with the standard library alone (AWS signature version 4).
 
-For waiting until a server answers, without importing boto3 or obstore for it. Retries, streaming
-and anything else that a real client does are not its business.
+For waiting until a server answers without importing boto3 or obstore for it, and for signing anew
+what the gateway has changed. Retries, streaming and what else a real client does are not its
+business.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from omnigraph_testing._servers._store import S3Store
 
-__all__ = ["sign", "signed_request"]
+__all__ = ["authorization", "signed_request"]
+
+UNRESERVED = "-_.~"
 
 
 def signed_request(
@@ -34,52 +37,73 @@ def signed_request(
     ``http.client.HTTPException`` where no answer came.
     """
     address = urlsplit(store.endpoint)
-    path = quote(f"/{store.bucket}/{key}" if key else f"/{store.bucket}", safe="/-_.~")
-    signed = sign(
-        store, method, path, query=query, host=address.netloc, body=body, headers=headers or {}
-    )
+    path = quote(f"/{store.bucket}/{key}" if key else f"/{store.bucket}", safe="/" + UNRESERVED)
+    full = {
+        **{name.lower(): value for name, value in (headers or {}).items()},
+        "host": address.netloc,
+        "x-amz-content-sha256": hashlib.sha256(body).hexdigest(),
+        "x-amz-date": datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ"),
+    }
+    full["authorization"] = authorization(store, method, path, query, headers=full, signed=full)
     connection = http.client.HTTPConnection(address.netloc, timeout=timeout)
     try:
-        connection.request(method, f"{path}?{query}" if query else path, body, signed)
+        connection.request(method, f"{path}?{query}" if query else path, body, full)
         response = connection.getresponse()
         return response.status, response.read()
     finally:
         connection.close()
 
 
-def sign(
+def authorization(
     store: S3Store,
     method: str,
     path: str,
-    *,
     query: str,
-    host: str,
-    body: bytes,
+    *,
     headers: Mapping[str, str],
-    now: datetime | None = None,
-) -> dict[str, str]:
-    """Return ``headers`` with what signs the request. ``query`` must be sorted and encoded."""
-    stamp = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
-    digest = hashlib.sha256(body).hexdigest()
-    full = {
-        **{name.lower(): value for name, value in headers.items()},
-        "host": host,
-        "x-amz-content-sha256": digest,
-        "x-amz-date": stamp,
-    }
-    names = ";".join(sorted(full))
+    signed: Iterable[str],
+    region: str | None = None,
+) -> str:
+    """Return the Authorization header for a request.
+
+    ``path`` and ``query`` are as on the wire, header names in lower case; ``x-amz-date`` and
+    ``x-amz-content-sha256`` are among them.
+    """
+    names = sorted(signed)
+    stamp = headers["x-amz-date"]
     canonical = "\n".join(
-        [method, path, query, *(f"{name}:{full[name]}" for name in sorted(full)), "", names, digest]
+        [
+            method,
+            quote(unquote(path), safe="/" + UNRESERVED),
+            _canonical_query(query),
+            *(f"{name}:{' '.join(headers[name].split())}" for name in names),
+            "",
+            ";".join(names),
+            headers["x-amz-content-sha256"],
+        ]
     )
-    scope = f"{stamp[:8]}/{store.region}/s3/aws4_request"
+    parts = (stamp[:8], region or store.region, "s3", "aws4_request")
     to_sign = "\n".join(
-        ["AWS4-HMAC-SHA256", stamp, scope, hashlib.sha256(canonical.encode()).hexdigest()]
+        [
+            "AWS4-HMAC-SHA256",
+            stamp,
+            "/".join(parts),
+            hashlib.sha256(canonical.encode()).hexdigest(),
+        ]
     )
-    secret = f"AWS4{store.secret_key}".encode()
-    for part in (stamp[:8], store.region, "s3", "aws4_request", to_sign):
-        secret = hmac.new(secret, part.encode(), hashlib.sha256).digest()
-    full["authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={store.access_key}/{scope}, "
-        f"SignedHeaders={names}, Signature={secret.hex()}"
+    key = f"AWS4{store.secret_key}".encode()
+    for part in (*parts, to_sign):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return (
+        f"AWS4-HMAC-SHA256 Credential={store.access_key}/{'/'.join(parts)}, "
+        f"SignedHeaders={';'.join(names)}, Signature={key.hex()}"
     )
-    return full
+
+
+def _canonical_query(query: str) -> str:
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    encoded = (
+        (quote(unquote(name), safe=UNRESERVED), quote(unquote(value), safe=UNRESERVED))
+        for name, _, value in pairs
+    )
+    return "&".join(f"{name}={value}" for name, value in sorted(encoded))

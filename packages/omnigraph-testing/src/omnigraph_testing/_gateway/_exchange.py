@@ -1,0 +1,259 @@
+"""One request on its way through the gateway, with what the rules decided on it.
+
+What always holds: the record of the request is complete before the client can see its end, so that
+a test that got its reply finds the record. A request whose reply is cut has had its effect by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterable
+from functools import partial
+
+import attrs
+
+from omnigraph_testing._faults import _effects as effects
+from omnigraph_testing._faults._engine import Decision
+from omnigraph_testing._gateway import _resign
+from omnigraph_testing._gateway._asking import Reply, StoreGone, ask, ask_partly
+from omnigraph_testing._gateway._bodies import Body
+from omnigraph_testing._gateway._client import Client
+from omnigraph_testing._gateway._context import Context
+from omnigraph_testing._gateway._messages import RequestHead, ResponseHead
+from omnigraph_testing._gateway._s3 import error_reply, operation_of
+
+__all__ = ["Exchange"]
+
+OK = 200
+BAD_GATEWAY = 502
+# Verdicts that need the client's whole body before anything is passed on.
+NEED_WHOLE_BODY = (
+    effects.Answer,
+    effects.CutRequest,
+    effects.StaleListing,
+    effects.TruncateRequest,
+    effects.Twice,
+)
+
+
+class Exchange:
+    """One request, from its head on."""
+
+    def __init__(self, context: Context, client: Client, head: RequestHead) -> None:
+        self._context = context
+        self._client = client
+        self._head = head
+        self._operation = operation_of(head, context.store)
+        self._decision = Decision()
+        self._body = client.body(head)
+        self._status: int | None = None
+        self._store_status: int | None = None
+        self._bytes_out = 0
+        self._trouble: tuple[str, ...] = ()
+        self._keep_open = not head.closes
+        self._is_over = False
+        self._record = context.log.begin(
+            self._operation, connection=client.number, now=time.monotonic()
+        )
+
+    async def carry_out(self) -> bool:
+        """Do it, and return whether the client's connection can go on."""
+        try:
+            self._decision = self._context.faults.decide(self._operation)
+            await self._carry_out(self._decision.verdict)
+        except StoreGone:
+            self._trouble = ("the store is gone",)
+            self._keep_open = False
+            await self._answer(BAD_GATEWAY)
+        except (asyncio.IncompleteReadError, OSError):
+            self._cut()  # the client hung up, or the store did within its reply
+        finally:
+            self._end()
+        return self._keep_open and self._client.is_open
+
+    async def _carry_out(self, verdict: effects.Effect | None) -> None:
+        if isinstance(verdict, effects.Refuse):
+            self._cut()
+            return
+        await self._pause("before", self._context.latency)
+        if self._head.wants_continue:
+            await self._client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body: bytes | Body = self._body
+        payload = b""
+        holds = self._holds("before")
+        if holds or self._paces or isinstance(verdict, NEED_WHOLE_BODY):
+            body, payload = await self._body.read()
+            await self._take_time_for(len(body))
+            await self._wait_for(holds)
+        if isinstance(verdict, effects.CutRequest):
+            self._cut()
+        elif isinstance(verdict, effects.Answer) and not verdict.applied:
+            await self._answer(verdict.status)
+        elif isinstance(verdict, effects.TruncateRequest) and isinstance(body, bytes):
+            await self._truncate_request(verdict, body, payload)
+        elif isinstance(verdict, effects.Twice) and isinstance(body, bytes):
+            await self._deliver_twice(verdict, body)
+        elif not (isinstance(verdict, effects.StaleListing) and await self._recall_listing()):
+            await self._reply(await self._ask(self._head, body), verdict)
+
+    async def _ask(self, head: RequestHead, body: bytes | Body) -> Reply:
+        if any(isinstance(each, effects.IgnoreConditions) for each in self._decision.modifiers):
+            head = _resign.without_conditions(head, self._context.store)
+        reply = await ask(self._context.upstream, head, body)
+        self._store_status = reply.head.status
+        return reply
+
+    async def _reply(self, reply: Reply, verdict: effects.Effect | None) -> None:
+        await self._pause("after", 0.0)
+        await self._wait_for(self._holds("after"))
+        if isinstance(verdict, effects.CutReply):
+            await reply.read()
+            self._cut()
+        elif isinstance(verdict, effects.Answer):
+            await reply.read()
+            await self._answer(verdict.status)
+        elif isinstance(verdict, effects.TruncateReply):
+            await self._truncate_reply(verdict, reply)
+        else:
+            await self._pass_on(reply)
+
+    async def _pass_on(self, reply: Reply) -> None:
+        unsent = reply.head.raw
+        seen: list[bytes] | None = None
+        if self._operation.kind == "LIST" and reply.head.status == OK:
+            seen = []
+        try:
+            async for piece in reply.body.pieces():
+                if seen is not None:
+                    seen.append(piece.wire)
+                await self._take_time_for(len(piece.wire))
+                self._bytes_out += len(piece.wire)
+                if piece.is_last:
+                    self._status = reply.head.status
+                    self._keep_open = self._keep_open and not reply.ends_connection
+                    reply.done()
+                    if seen is not None:
+                        self._context.listings.remember(
+                            self._head.target, reply.head, b"".join(seen)
+                        )
+                    self._end()
+                await self._client.send(unsent + piece.wire)
+                unsent = b""
+        finally:
+            reply.done()
+
+    async def _send(self, head: ResponseHead, wire: bytes) -> None:
+        await self._take_time_for(len(wire))
+        self._status = head.status
+        self._bytes_out = len(wire)
+        self._keep_open = self._keep_open and not head.closes
+        self._end()
+        await self._client.send(head.raw + wire)
+
+    # What verdicts need.
+
+    async def _answer(self, status: int) -> None:
+        head, body = error_reply(status, self._head, self._record.number)
+        await self._send(head, body)
+
+    async def _deliver_twice(self, verdict: effects.Twice, body: bytes) -> None:
+        replies = []
+        for _ in range(2):
+            reply = await self._ask(self._head, body)
+            wire, _payload = await reply.read()
+            replies.append((reply.head, wire))
+        await self._pause("after", 0.0)
+        await self._wait_for(self._holds("after"))
+        head, wire = replies[0 if verdict.reply == "first" else 1]
+        self._store_status = head.status
+        await self._send(head, wire)
+
+    async def _recall_listing(self) -> bool:
+        if self._operation.kind != "LIST":
+            return False
+        known = self._context.listings.recall(self._head.target)
+        if known is None:
+            return False
+        await self._send(*known)
+        return True
+
+    async def _truncate_request(
+        self, verdict: effects.TruncateRequest, wire: bytes, payload: bytes
+    ) -> None:
+        in_own_chunks = "aws-chunked" in self._head.headers.get("content-encoding", "")
+        if verdict.silent and not in_own_chunks:
+            kept = payload[: verdict.keep]
+            head = _resign.with_body(self._head, self._context.store, kept)
+            await self._reply(await self._ask(head, kept), None)
+            return
+        await ask_partly(self._context.upstream, self._head.raw + wire[: verdict.keep])
+        self._cut()
+
+    async def _truncate_reply(self, verdict: effects.TruncateReply, reply: Reply) -> None:
+        wire, payload = await reply.read()
+        if verdict.keep >= len(payload):
+            await self._send(reply.head, wire)
+            return
+        kept = payload[: verdict.keep]
+        length = len(kept) if verdict.silent else len(payload)
+        changes = {"content-length": str(length), "transfer-encoding": None}
+        self._keep_open = verdict.silent and self._keep_open
+        await self._send(ResponseHead(reply.head.with_headers(changes)), kept)
+
+    def _cut(self) -> None:
+        self._end()
+        self._client.reset()
+
+    # What modifiers need.
+
+    async def _pause(self, at: str, seconds: float) -> None:
+        for effect in self._decision.modifiers:
+            if isinstance(effect, effects.Delay) and effect.at == at:
+                seconds += effect.seconds
+        if seconds:
+            await asyncio.sleep(seconds)
+
+    def _holds(self, at: str) -> list[effects.Hold]:
+        found = [each for each in self._decision.modifiers if isinstance(each, effects.Hold)]
+        return [each for each in found if each.at == at]
+
+    async def _wait_for(self, holds: Iterable[effects.Hold]) -> None:
+        for hold in holds:
+            if hold.cut:
+                self._client.reset()
+            loop, event = asyncio.get_running_loop(), asyncio.Event()
+            hold.held.catch(self._operation, partial(_wake, loop, event))
+            await event.wait()
+
+    @property
+    def _paces(self) -> list[float]:
+        found = [each for each in self._decision.modifiers if isinstance(each, effects.Bandwidth)]
+        return [each.bytes_per_second for each in found]
+
+    async def _take_time_for(self, size: int) -> None:
+        paces = self._paces
+        if paces and size:
+            await asyncio.sleep(size / min(paces))
+
+    def _end(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self._context.log.end(
+            attrs.evolve(
+                self._record,
+                status=self._status,
+                store_status=self._store_status,
+                bytes_in=self._body.passed,
+                bytes_out=self._bytes_out,
+                faults=(*self._decision.faults, *self._trouble),
+                ended=time.monotonic(),
+            )
+        )
+
+
+def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the gateway is closed, and the request with it
+        loop.call_soon_threadsafe(event.set)
