@@ -1,6 +1,7 @@
 """Concurrent histories: recorded from real processes, and judged for a serial order."""
 
 from omnigraph_testing.histories._check import check
+from omnigraph_testing.histories._journal import Client, Recorder
 from omnigraph_testing.histories._model import (
     Append,
     Element,
@@ -13,23 +14,32 @@ from omnigraph_testing.histories._model import (
 )
 from omnigraph_testing.histories._ndjson import read_history, read_journals, write_history
 from omnigraph_testing.histories._report import Anomaly, AnomalyKind, Edge, Relation, Report
+from omnigraph_testing.histories._run import Kills, run
+from omnigraph_testing.histories._worker import Worker
+from omnigraph_testing.histories._workload import Workload
 
 __all__ = [
     "Anomaly",
     "AnomalyKind",
     "Append",
+    "Client",
     "Edge",
     "Element",
     "History",
     "Key",
+    "Kills",
     "MicroOp",
     "Outcome",
     "Read",
+    "Recorder",
     "Relation",
     "Report",
     "Transaction",
+    "Worker",
+    "Workload",
     "check",
     "read_history",
     "read_journals",
+    "run",
     "write_history",
 ]

@@ -58,7 +58,7 @@ class Narrator:
             key=next(iter(keys)) if len(keys) == 1 else None,
             cycle=edges,
             smallest=smallest,
-            scene=tuple(map(describe, transactions)),
+            scene=tuple(describe(transaction, keys) for transaction in transactions),
         )
 
     def _kind(self, steps: list[tuple[int, int]], chosen: list[_Reason]) -> AnomalyKind:

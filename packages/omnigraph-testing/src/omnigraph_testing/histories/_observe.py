@@ -76,7 +76,7 @@ def _misses_own(transaction: Transaction, op: Read, mine: tuple[Element, ...]) -
             f"T{transaction.id} had appended {show_list(mine)} to {show_key(op.key)}, then read "
             f"{show_list(op.value or ())}, which does not end with it."
         ),
-        scene=(describe(transaction),),
+        scene=(describe(transaction, (op.key,)),),
     )
 
 
@@ -100,5 +100,5 @@ def _changed(
             f"T{transaction.id} read {show_list(before)} of {show_key(op.key)} at first and "
             f"{show_list(version)} later, its own appends left out. {more}"
         ),
-        scene=(describe(transaction),),
+        scene=(describe(transaction, (op.key,)),),
     )

@@ -36,7 +36,7 @@ def aborted_reads(
                 key=versions.key,
                 detail=f"T{read.id} read {element!r} of {show_key(versions.key)}, which "
                 f"T{failed.id} had appended. T{failed.id} is known to have failed.",
-                scene=(describe(read), describe(failed)),
+                scene=(describe(read, (versions.key,)), describe(failed, (versions.key,))),
             )
 
 
@@ -62,7 +62,7 @@ def intermediate_reads(
                     detail=f"T{read.id} read {show_list(versions.trace[:length])} of "
                     f"{show_key(versions.key)}, which is a part of what T{whole.id} appended: "
                     f"{show_list(elements)}.",
-                    scene=(describe(read), describe(whole)),
+                    scene=(describe(read, (versions.key,)), describe(whole, (versions.key,))),
                 )
                 break
 
@@ -90,7 +90,7 @@ def own_future_reads(
                 key=versions.key,
                 detail=f"T{transaction.id} found {versions.trace[place]!r} in "
                 f"{show_key(versions.key)} before it appended it, or found it twice.",
-                scene=(describe(transaction),),
+                scene=(describe(transaction, (versions.key,)),),
             )
 
 
@@ -111,5 +111,5 @@ def reordered_appends(
                 detail=f"T{transaction.id} appended {show_list(elements)} to "
                 f"{show_key(versions.key)} in this order, but T{reader.id} read "
                 f"{show_list(versions.trace)}.",
-                scene=(describe(transaction), describe(reader)),
+                scene=(describe(transaction, (versions.key,)), describe(reader, (versions.key,))),
             )

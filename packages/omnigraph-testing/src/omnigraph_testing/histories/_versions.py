@@ -97,7 +97,7 @@ def _stray(history: History, versions: Versions, stray: Observation) -> Anomaly:
             key=versions.key,
             detail=f"T{reader.id} read {show_list(stray.version)} of {name}: {repeated!r} is there "
             "twice, and was appended once.",
-            scene=(describe(reader),),
+            scene=(describe(reader, (versions.key,)),),
         )
     place = next(
         place
@@ -111,7 +111,7 @@ def _stray(history: History, versions: Versions, stray: Observation) -> Anomaly:
         detail=f"T{reader.id} read {show_list(stray.version)} of {name} and T{other.id} read "
         f"{show_list(versions.trace)}: at place {place + 1} one has {stray.version[place]!r}, the "
         f"other {versions.trace[place]!r}. Neither can have grown into the other.",
-        scene=(describe(reader), describe(other)),
+        scene=(describe(reader, (versions.key,)), describe(other, (versions.key,))),
     )
 
 
@@ -122,5 +122,5 @@ def _from_nowhere(history: History, key: Key, element: Element, reader: int) -> 
         (transaction.id,),
         key=key,
         detail=f"T{transaction.id} read {element!r} of {show_key(key)}, which nobody appended.",
-        scene=(describe(transaction),),
+        scene=(describe(transaction, (key,)),),
     )

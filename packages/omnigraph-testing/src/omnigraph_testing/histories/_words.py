@@ -5,9 +5,9 @@ Not its business: which words are said when.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from omnigraph_testing.histories._model import Element, Read, Transaction, show_key
+from omnigraph_testing.histories._model import Element, Key, Read, Transaction, show_key
 
 __all__ = ["describe", "show_list", "show_span"]
 
@@ -32,17 +32,20 @@ def show_span(nanoseconds: int) -> str:
     return f"{nanoseconds / _SECOND:.3g} s"
 
 
-def describe(transaction: Transaction) -> str:
-    """Write one transaction on one line."""
+def describe(transaction: Transaction, keys: Collection[Key]) -> str:
+    """Write one transaction on one line: what it did to ``keys``, and that it did more."""
     where = f" on {transaction.branch}" if transaction.branch else ""
+    told = [op for op in transaction.ops if op.key in keys]
     did = "; ".join(
         f"read {show_list(op.value)} of {show_key(op.key)}"
         if isinstance(op, Read) and op.value is not None
         else str(op)
-        for op in transaction.ops
+        for op in told
     )
+    if len(told) < len(transaction.ops):
+        did += f"; and {len(transaction.ops) - len(told)} more on other keys"
     note = f" ({transaction.note})" if transaction.note else ""
     return (
         f"T{transaction.id} of {transaction.process}{where}, "
-        f"{transaction.outcome.value}{note}: {did or 'nothing'}"
+        f"{transaction.outcome.value}{note}: {did.removeprefix('; ')}"
     )
