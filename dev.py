@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Run this project from a fresh checkout, with nothing but Python 3.10 or later and its venv.
+
+    python3 dev.py demo     show what it does, on your own disk
+    python3 dev.py test     pass all checks and tests, as CI does
+    python3 dev.py nox …    anything else that the noxfile knows (nox --list)
+
+It makes .venv with nox in it, once, and then only calls nox. It is written for old Pythons too,
+so that they get a sentence instead of a syntax error.
+"""
+
+from __future__ import print_function
+
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(HERE, ".venv")
+PYTHON = os.path.join(VENV, "bin", "python")
+OLDEST = (3, 10)
+TASKS = {"demo": ["-s", "demo"], "test": [], "nox": []}
+
+
+def fail(problem, remedy):
+    """Say what is missing and how to get it."""
+    print("dev.py: {0}\n        {1}".format(problem, remedy), file=sys.stderr)
+    sys.exit(1)
+
+
+def check_python():
+    """Refuse a Python that cannot run the project."""
+    if sys.version_info < OLDEST:
+        found = "{0}.{1}".format(*sys.version_info[:2])
+        fail(
+            "Python 3.10 or later is needed; this is {0}.".format(found),
+            "Debian, Ubuntu: sudo apt-get install python3 python3-venv · macOS: brew install "
+            "python · then: python3 dev.py {0}".format(" ".join(sys.argv[1:])),
+        )
+    try:
+        import ensurepip  # noqa: F401, PLC0415
+        import venv  # noqa: F401, PLC0415
+    except ImportError:
+        fail(
+            "this Python has no venv module.",
+            "Debian, Ubuntu: sudo apt-get install python3-venv · Fedora: it is part of python3",
+        )
+
+
+def prepare():
+    """Make .venv with nox in it; a second time this takes no time."""
+    marker = os.path.join(VENV, "ready")
+    constraints = os.path.join(HERE, "constraints.txt")
+    with open(constraints) as file:
+        wanted = file.read()
+    if os.path.exists(marker):
+        with open(marker) as file:
+            if file.read() == wanted and os.path.exists(PYTHON):
+                return
+    print("dev.py: preparing .venv", file=sys.stderr)
+    subprocess.check_call([sys.executable, "-m", "venv", "--clear", VENV])
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    subprocess.check_call(pip + ["--constraint", constraints, "nox", "uv"])
+    with open(marker, "w") as file:
+        file.write(wanted)
+
+
+def main():
+    """Do the task that was named."""
+    task = sys.argv[1] if len(sys.argv) > 1 else ""
+    if task not in TASKS:
+        print(__doc__)
+        return 2
+    check_python()
+    prepare()
+    os.environ["PATH"] = os.path.dirname(PYTHON) + os.pathsep + os.environ.get("PATH", "")
+    command = [PYTHON, "-m", "nox", "--noxfile", os.path.join(HERE, "noxfile.py")]
+    return subprocess.call(command + TASKS[task] + sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""What can be done with this checkout. Bare ``nox`` does what CI does; ``nox --list`` shows all.
+
+Each session has an environment of its own, which a later run uses again. Versions are those of
+``constraints.txt``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.stop_on_first_error = True
+nox.options.sessions = ["lint", "types", "checks", "unit", "packaging", "docs", "integration"]
+
+ROOT = Path(__file__).parent
+CONSTRAINTS = str(ROOT / "constraints.txt")
+L1, L2, SPARK, TESTING = (
+    ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
+)
+TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3")
+PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
+
+
+def install(session: nox.Session, *packages: Path, tools: tuple[str, ...] = ()) -> None:
+    """Install packages of ours from the checkout, and tools, in the versions that CI runs."""
+    editable = [part for package in packages for part in ("--editable", str(package))]
+    session.install("--constraint", CONSTRAINTS, *editable, *tools)
+
+
+def install_tested(session: nox.Session) -> None:
+    """Install what tests need: everything but Spark, and both S3 servers."""
+    install(session, L1, L2, TESTING, tools=TEST_TOOLS)
+    session.install("--constraint", CONSTRAINTS, f"{TESTING}[s3,moto]")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Format and lint. ``nox -s format`` mends what can be mended."""
+    install(session, tools=("ruff",))
+    session.run("ruff", "format", "--check", *PYTHON_FILES)
+    session.run("ruff", "check", *PYTHON_FILES)
+
+
+@nox.session(name="format", default=False)
+def format_(session: nox.Session) -> None:
+    """Bring the code into shape."""
+    install(session, tools=("ruff",))
+    session.run("ruff", "format", *PYTHON_FILES)
+    session.run("ruff", "check", "--fix", *PYTHON_FILES)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types, strictly, in all four packages and in the files that show typed usage."""
+    install(session, L1, L2, TESTING, SPARK, tools=("mypy", "boto3"))
+    packages = [part for name in ("l1", "l2", "testing", "spark") for part in ("-p", f"omnigraph_{name}")]
+    session.run("mypy", *packages)
+    session.run("mypy", *(str(path) for path in sorted(ROOT.glob("packages/*/typed_usage.py"))))
+
+
+@nox.session
+def checks(session: nox.Session) -> None:
+    """Check the repository as a whole: layers, public names, house rules."""
+    install(session, L1, L2, TESTING, SPARK, tools=("pytest",))
+    session.run("pytest", "checks", "--ignore=checks/packaging", "--ignore=checks/docs", *session.posargs)
+
+
+@nox.session
+def unit(session: nox.Session) -> None:
+    """Run the tests that need no server and no second process."""
+    install_tested(session)
+    session.run("pytest", "packages", "-m", "not integration and not slow", *session.posargs)
+
+
+@nox.session
+def integration(session: nox.Session) -> None:
+    """Run the tests against real S3 servers and with real processes."""
+    install_tested(session)
+    session.run("pytest", "packages", "-m", "integration and not slow", *session.posargs)
+
+
+@nox.session(default=False)
+def nightly(session: nox.Session) -> None:
+    """Run every test at full size."""
+    install_tested(session)
+    session.run("pytest", "packages", *session.posargs, env={"OMNIGRAPH_FULL_SIZE": "1"})
+
+
+@nox.session
+def packaging(session: nox.Session) -> None:
+    """Build the four wheels, and prove each in an environment with nothing else in it."""
+    install(session, tools=("pytest", "build", "hatchling", "uv"))
+    wheels = Path(session.create_tmp()) / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    for package in (L1, L2, SPARK, TESTING):
+        session.run(
+            "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(wheels),
+            str(package), silent=True,
+        )  # fmt: skip
+    session.run("pytest", "checks/packaging", env={"OMNIGRAPH_WHEELS": str(wheels)})
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run each block of code in README and docs, and follow each link."""
+    install_tested(session)
+    session.run("pytest", "checks/docs", *session.posargs)
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """Show what the project does, on local disk."""
+    install(session, L1)
+    session.run("python", "docs/examples/one_table.py", *session.posargs)
