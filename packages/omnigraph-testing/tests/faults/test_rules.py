@@ -61,12 +61,11 @@ def test_key_patterns_cross_slashes_and_mind_case(*, pattern: str, key: str, met
     assert Rule(Refuse(), key=pattern).matches(put(key)) is met
 
 
-def test_a_method_is_a_verb_or_a_kind() -> None:
-    """A part of a multipart upload is met by PUT and by PUT_PART, a plain PUT only by PUT."""
-    part = Operation("PUT", "k", kind="PUT_PART")
-    assert Rule(Refuse(), "put").matches(part)
-    assert Rule(Refuse(), "PUT_PART").matches(part)
-    assert not Rule(Refuse(), "PUT_PART").matches(put())
+def test_a_method_is_what_a_request_means() -> None:
+    """A listing is not met by GET, though that is its verb; one of several methods is enough."""
+    listing = Operation("LIST", "k/", verb="GET")
+    assert Rule(Refuse(), "list").matches(listing)
+    assert not Rule(Refuse(), "GET").matches(listing)
     assert Rule(Refuse(), ["GET", "PUT"]).matches(put())
 
 

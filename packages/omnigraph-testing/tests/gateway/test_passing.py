@@ -27,8 +27,8 @@ def test_lance_works_through_it(faulty_s3: FaultyS3) -> None:
     lance.write_dataset(pa.table({"a": [1, 2]}), uri, storage_options=options)
     lance.write_dataset(pa.table({"a": [3]}), uri, storage_options=options, mode="append")
     assert lance.dataset(uri, storage_options=options).to_table()["a"].to_pylist() == [1, 2, 3]
-    kinds = {each.kind for each in faulty_s3.requests}
-    assert {"LIST", "PUT", "GET"} <= kinds
+    methods = {each.method for each in faulty_s3.requests}
+    assert {"LIST", "PUT", "GET"} <= methods
     assert all(each.key.startswith("people.lance") for each in faulty_s3.requests)
 
 
@@ -39,7 +39,7 @@ def test_bodies_of_any_size_pass(faulty_s3: FaultyS3, size: int) -> None:
     faulty_s3.obstore().put("x.bin", body)
     assert bytes(faulty_s3.obstore().get("x.bin").bytes()) == body
     assert bytes(faulty_s3.direct.obstore().get("x.bin").bytes()) == body
-    put = next(each for each in faulty_s3.requests if each.kind in ("PUT", "CREATE_MULTIPART"))
+    put = next(each for each in faulty_s3.requests if each.method in ("PUT", "CREATE_MULTIPART"))
     assert put.status == 200
 
 
@@ -77,9 +77,9 @@ def test_multipart_uploads_pass(faulty_s3: FaultyS3) -> None:
     """The parts arrive in their order, and the log tells the steps of the upload."""
     faulty_s3.obstore().put("x.bin", BIG, use_multipart=True, chunk_size=5 << 20)
     assert bytes(faulty_s3.direct.obstore().get("x.bin").bytes()) == BIG
-    kinds = [each.kind for each in faulty_s3.requests]
-    assert sorted(kinds) == ["COMPLETE_MULTIPART", "CREATE_MULTIPART", "PUT_PART", "PUT_PART"]
-    parts = [each for each in faulty_s3.requests if each.kind == "PUT_PART"]
+    methods = [each.method for each in faulty_s3.requests]
+    assert sorted(methods) == ["COMPLETE_MULTIPART", "CREATE_MULTIPART", "PUT_PART", "PUT_PART"]
+    parts = [each for each in faulty_s3.requests if each.method == "PUT_PART"]
     assert sum(each.bytes_in for each in parts) == len(BIG)
 
 
@@ -97,7 +97,7 @@ def test_an_aborted_multipart_upload_and_copies_and_deletions_are_told_apart(
     client.delete_object(Bucket=here["Bucket"], Key=here["Key"] + "2")
     client.head_bucket(Bucket=here["Bucket"])
     client.close()
-    assert [f"{each.kind} {each.key}".strip() for each in faulty_s3.requests] == [
+    assert [f"{each.method} {each.key}".strip() for each in faulty_s3.requests] == [
         "CREATE_MULTIPART x",
         "ABORT_MULTIPART x",
         "PUT x",
@@ -113,7 +113,7 @@ def test_listings_carry_their_prefix(faulty_s3: FaultyS3) -> None:
     faulty_s3.direct.obstore().put("a/b/c", b"1")
     assert [each["path"] for each in faulty_s3.obstore("a").list().collect()] == ["b/c"]
     (listed,) = faulty_s3.requests
-    assert (listed.kind, listed.key) == ("LIST", "a/")
+    assert (listed.method, listed.key) == ("LIST", "a/")
 
 
 def test_signatures_are_checked_by_the_store(faulty_s3: FaultyS3) -> None:

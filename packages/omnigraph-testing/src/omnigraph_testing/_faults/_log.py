@@ -37,13 +37,8 @@ class Request:
 
     @property
     def method(self) -> str:
-        """The verb on the wire."""
+        """What was asked: ``GET``, ``PUT``, ``LIST`` and so on; see ``Operation``."""
         return self.operation.method
-
-    @property
-    def kind(self) -> str:
-        """What the verb meant: ``LIST``, ``PUT_PART`` …, or the verb itself."""
-        return self.operation.kind
 
     @property
     def key(self) -> str:

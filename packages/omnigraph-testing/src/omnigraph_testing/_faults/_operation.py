@@ -9,22 +9,24 @@ __all__ = ["Operation"]
 
 @attrs.frozen
 class Operation:
-    """A request: what is done (``GET``, ``PUT``, ``LIST`` …) and to which key.
+    """A request: what is done to which key.
 
-    ``method`` is the verb on the wire, ``kind`` what it means: a GET of a bucket is a ``LIST``,
-    a PUT can be a ``PUT_PART`` or a ``COPY``. Where they do not differ, ``kind`` is the method.
-    ``key`` counts from the prefix of the store; one outside of it begins with a slash.
+    ``method`` is what the request means to the store: ``GET``, ``HEAD``, ``PUT``, ``DELETE``,
+    ``LIST``, ``COPY``, ``DELETE_MANY``; the steps of an upload in parts are ``CREATE_MULTIPART``,
+    ``PUT_PART``, ``COMPLETE_MULTIPART`` and ``ABORT_MULTIPART``; what is about the bucket itself is
+    ``BUCKET``. ``verb`` is the one on the wire: a ``LIST`` is a GET there. ``key`` counts from the
+    prefix of the store; one outside of it begins with a slash. That of a listing is its prefix.
     """
 
     method: str
     key: str
-    kind: str = attrs.field(kw_only=True)
+    verb: str = attrs.field(kw_only=True)
     size: int | None = attrs.field(kw_only=True, default=None)
     condition: str | None = attrs.field(kw_only=True, default=None)
 
-    @kind.default
-    def _kind_is_method(self) -> str:
+    @verb.default
+    def _verb_is_method(self) -> str:
         return self.method
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.key or '(the bucket)'}"
+        return f"{self.method} {self.key or '(the bucket)'}"

@@ -37,7 +37,7 @@ def _numbers(value: int | Iterable[int] | None) -> frozenset[int] | None:
 class Rule:
     """``effect`` happens to the operations that match, as often as the schedule says.
 
-    Which operations: ``method`` (a method or a kind, or several), ``key`` (a glob in which ``*``
+    Which operations: ``method`` (one or several, as in ``Operation``), ``key`` (a glob in which ``*``
     crosses slashes), a ``predicate``. Which of them: the ``nth`` (one or several, from 1),
     every ``every``-th, those beyond the first ``after``, each with ``probability``, and at most
     ``times``. With ``per_key`` occurrences are counted for each key by itself, which keeps a random
@@ -67,7 +67,7 @@ class Rule:
 
     def matches(self, operation: Operation) -> bool:
         """Tell whether it is one of the operations that the rule is about."""
-        if self.method is not None and not self.method & {operation.method, operation.kind}:
+        if self.method is not None and operation.method not in self.method:
             return False
         if not fnmatch.fnmatchcase(operation.key, self.key):
             return False

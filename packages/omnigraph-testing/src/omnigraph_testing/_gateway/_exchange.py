@@ -122,7 +122,7 @@ class Exchange:
     async def _pass_on(self, reply: Reply) -> None:
         unsent = reply.head.raw
         seen: list[bytes] | None = None
-        if self._operation.kind == "LIST" and reply.head.status == OK:
+        if self._operation.method == "LIST" and reply.head.status == OK:
             seen = []
         try:
             async for piece in reply.body.pieces():
@@ -171,7 +171,7 @@ class Exchange:
         await self._send(head, wire)
 
     async def _recall_listing(self) -> bool:
-        if self._operation.kind != "LIST":
+        if self._operation.method != "LIST":
             return False
         known = self._context.listings.recall(self._head.target)
         if known is None:

@@ -35,8 +35,8 @@ ERRORS = {
     503: ("Service Unavailable", "SlowDown", "Please reduce your request rate."),
 }
 
-# (method, parameter in the query, whether there is a key) and what it then is; first match counts.
-KINDS = (
+# (verb, parameter in the query, whether there is a key) and what that means; first match counts.
+METHODS = (
     ("POST", "uploads", True, "CREATE_MULTIPART"),
     ("PUT", "partNumber", True, "PUT_PART"),
     ("POST", "uploadId", True, "COMPLETE_MULTIPART"),
@@ -55,22 +55,22 @@ def operation_of(head: RequestHead, store: S3Store) -> Operation:
     path, _, query = head.target.partition("?")
     bucket, _, key = path.lstrip("/").partition("/")
     asked = dict(parse_qsl(query, keep_blank_values=True))
-    kind = _kind(head, has_key=bool(key), asked=asked)
-    full = asked.get("prefix", "") if kind == "LIST" else unquote(key)
+    method = _method(head, has_key=bool(key), asked=asked)
+    full = asked.get("prefix", "") if method == "LIST" else unquote(key)
     conditions = [f"{name}: {head.headers[name]}" for name in CONDITIONS if name in head.headers]
     return Operation(
-        head.method,
+        method,
         _relative(full, store) if unquote(bucket) == store.bucket else unquote(path),
-        kind=kind,
+        verb=head.method,
         size=head.length if head.length >= 0 else None,
         condition=", ".join(conditions) or None,
     )
 
 
-def _kind(head: RequestHead, *, has_key: bool, asked: dict[str, str]) -> str:
-    for method, parameter, with_key, kind in KINDS:
-        if head.method == method and parameter in asked and has_key == with_key:
-            return kind
+def _method(head: RequestHead, *, has_key: bool, asked: dict[str, str]) -> str:
+    for verb, parameter, with_key, method in METHODS:
+        if head.method == verb and parameter in asked and has_key == with_key:
+            return method
     if head.method == "PUT" and "x-amz-copy-source" in head.headers:
         return "COPY"
     if has_key:
