@@ -13,12 +13,22 @@ from omnigraph_testing.histories._model import (
     Transaction,
 )
 from omnigraph_testing.histories._ndjson import read_history, read_journals, write_history
+from omnigraph_testing.histories._ref_check import check_refs
+from omnigraph_testing.histories._ref_model import (
+    ABSENT,
+    RefAction,
+    RefAnswer,
+    RefCall,
+    RefRecorder,
+    read_ref_journals,
+)
 from omnigraph_testing.histories._report import Anomaly, AnomalyKind, Edge, Relation, Report
 from omnigraph_testing.histories._run import Kills, run
 from omnigraph_testing.histories._worker import Worker
 from omnigraph_testing.histories._workload import Workload
 
 __all__ = [
+    "ABSENT",
     "Anomaly",
     "AnomalyKind",
     "Append",
@@ -32,14 +42,20 @@ __all__ = [
     "Outcome",
     "Read",
     "Recorder",
+    "RefAction",
+    "RefAnswer",
+    "RefCall",
+    "RefRecorder",
     "Relation",
     "Report",
     "Transaction",
     "Worker",
     "Workload",
     "check",
+    "check_refs",
     "read_history",
     "read_journals",
+    "read_ref_journals",
     "run",
     "write_history",
 ]

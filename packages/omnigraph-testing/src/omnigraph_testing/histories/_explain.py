@@ -15,6 +15,7 @@ from omnigraph_testing.histories._model import (
     Element,
     History,
     Key,
+    Read,
     Transaction,
     show_key,
 )
@@ -128,10 +129,12 @@ class Narrator:
         first, second = self.history.transactions[reader], self.history.transactions[writer]
         versions = self.versions[key]
         shortest = min(self._versions_read(reader, key), key=len)
+        as_read = any(isinstance(op, Read) and op.value == shortest for op in first.ops)
+        aside = "" if as_read else ", its own appends aside"
         late = [place for place in _places(second, versions) if place >= len(shortest)]
         element = versions.trace[late[0]] if late else _unshown(second, versions)
         return (
-            f"T{first.id} read {show_list(shortest)} of {show_key(key)}, which misses "
+            f"T{first.id} read {show_list(shortest)} of {show_key(key)}{aside}, which misses "
             f"{element!r} appended by T{second.id}"
         )
 

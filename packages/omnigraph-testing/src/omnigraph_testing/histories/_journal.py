@@ -13,17 +13,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from omnigraph_testing.errors import Aborted, InvalidHistory
 from omnigraph_testing.histories._model import Element, MicroOp, Outcome, Read
 from omnigraph_testing.histories._ndjson import answer, encode, invocation
 
-__all__ = ["Client", "Recorder", "Values", "count_invocations"]
+__all__ = ["Client", "Journal", "Recorder", "Values", "count_invocations", "note_of"]
 
 Values = Sequence[Sequence[Element] | None]
 
 _NOTE_LENGTH = 200
+Self = TypeVar("Self", bound="Journal")
 
 
 class Client(Protocol):
@@ -37,8 +38,8 @@ class Client(Protocol):
         """
 
 
-class Recorder:
-    """Writes the journal of one process or thread, which ``process`` names."""
+class Journal:
+    """The file of one process or thread, which ``process`` names. It must not exist yet."""
 
     def __init__(
         self, path: str | Path, process: str, *, clock: Callable[[], int] = time.monotonic_ns
@@ -48,33 +49,13 @@ class Recorder:
         self._number = 0
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
 
-    def transact(self, client: Client, ops: Sequence[MicroOp], branch: str | None = None) -> None:
-        """Let ``client`` do ``ops`` and record what came of it."""
-        self._number += 1
-        number = self._number
-        at = self._clock()
-        self._write(invocation(number, ops, process=self._process, at=at, branch=branch))
-        try:
-            values = client.transact(ops, branch)
-        except Aborted as reason:
-            event = answer(number, Outcome.FAILED, at=self._clock(), note=reason.reason)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # noqa: BLE001  # a panic of a Rust library is no Exception
-            note = f"{type(error).__name__}: {error}"[:_NOTE_LENGTH]
-            event = answer(number, Outcome.UNKNOWN, at=self._clock(), note=note)
-        else:
-            at = self._clock()
-            event = answer(number, Outcome.OK, at=at, ops=_filled(ops, values, self._process))
-        self._write(event)
-
     def close(self) -> None:
         """Close the file. The journal is whole without it, too."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
-    def __enter__(self) -> Recorder:  # noqa: PYI034  # Self needs Python 3.11
+    def __enter__(self: Self) -> Self:  # noqa: PYI019  # typing.Self needs Python 3.11
         return self
 
     def __exit__(
@@ -85,10 +66,41 @@ class Recorder:
     ) -> None:
         self.close()
 
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
     def _write(self, event: dict[str, Any]) -> None:
         line = encode(event)
         while line:
             line = line[os.write(self._file, line) :]
+
+
+class Recorder(Journal):
+    """Records transactions of list appends and reads."""
+
+    def transact(self, client: Client, ops: Sequence[MicroOp], branch: str | None = None) -> None:
+        """Let ``client`` do ``ops`` and record what came of it."""
+        number = self._next()
+        at = self._clock()
+        self._write(invocation(number, ops, process=self._process, at=at, branch=branch))
+        try:
+            values = client.transact(ops, branch)
+        except Aborted as reason:
+            event = answer(number, Outcome.FAILED, at=self._clock(), note=reason.reason)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  # a panic of a Rust library is no Exception
+            event = answer(number, Outcome.UNKNOWN, at=self._clock(), note=note_of(error))
+        else:
+            at = self._clock()
+            event = answer(number, Outcome.OK, at=at, ops=_filled(ops, values, self._process))
+        self._write(event)
+
+
+def note_of(error: BaseException) -> str:
+    """Write an exception on a short line."""
+    return f"{type(error).__name__}: {error}"[:_NOTE_LENGTH]
 
 
 def _filled(ops: Sequence[MicroOp], values: Values, process: str) -> list[MicroOp]:
