@@ -123,8 +123,9 @@ def test_a_merge_that_does_not_fit_is_refused(what: str, table: LanceDataset) ->
 def test_a_merge_with_a_null_key_is_refused(table: LanceDataset) -> None:
     """A null key in a not-null column is refused by merge-insert."""
     data = pa.table({"id": pa.array(["q", None], pa.string()), "x": [1, 1]})
-    failed = failure(lambda: merge(table).execute(data))
-    assert failed.type == "OSError"
+    failure(lambda: merge(table).execute(data)).require(
+        "OSError", "Invalid user input: The field `id` contained null values"
+    )
     assert head(table) == (1, "a b")
 
 
