@@ -16,7 +16,6 @@ from typing import Any
 
 import attrs
 
-from omnigraph_l1.failpoints import PLAN_VARIABLE, FailpointPlan
 from omnigraph_testing._crash._kills import AtPoint, Kill
 from omnigraph_testing._crash._mark import REPORT_VARIABLE
 from omnigraph_testing._crash._outcome import Ending, Outcome
@@ -82,6 +81,9 @@ class Home:
         (self.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
 
     def _environment(self) -> dict[str, str]:
+        # Late: a process under test imports this module with its tests, and has no use for L1 here.
+        from omnigraph_l1.failpoints import PLAN_VARIABLE, FailpointPlan  # noqa: PLC0415
+
         at_point = self.kill if isinstance(self.kill, AtPoint) else None
         plan = FailpointPlan(
             report=str(self.report),

@@ -23,7 +23,7 @@ from omnigraph_testing._disk._situation import Change, Situation
 from omnigraph_testing._disk._snapshot import Snapshot
 from omnigraph_testing._disk._variants import WHOLE, Variant, apply_data, variants
 
-__all__ = ["Choice", "PowerCut", "Scene", "choose"]
+__all__ = ["Choice", "PowerCut", "Scene", "choose", "nothing_lost"]
 
 
 @attrs.frozen(slots=False)
@@ -146,6 +146,12 @@ class PowerCut:
         )
 
 
+def nothing_lost(scene: Scene) -> PowerCut:
+    """Let everything arrive that was done before the cut."""
+    everything = frozenset(change.position for change in scene.pending)
+    return PowerCut(scene, Choice(everything, _same(scene, 0)))
+
+
 def choose(scenes: Sequence[Scene], *, seed: int, limit: int) -> tuple[tuple[PowerCut, ...], bool]:
     """Choose states, each tree with each acknowledgement once. True: these are all."""
     total = 0
@@ -193,7 +199,7 @@ def _extremes(scene: Scene) -> Iterator[Choice]:
 
 def _singles(scene: Scene) -> Iterator[Choice]:
     everything = frozenset(change.position for change in scene.pending)
-    whole = _same(scene, 1)
+    whole = _same(scene, 0)
     for change in scene.pending:
         yield Choice(scene.allowed(everything - {change.position}), whole)
         yield Choice(scene.allowed(frozenset({change.position})), whole)

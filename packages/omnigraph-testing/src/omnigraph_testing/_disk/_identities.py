@@ -52,6 +52,10 @@ class Identities:
         self._numbers[found.st_dev, found.st_ino] = self._last
         return self._last
 
+    def forget(self, found: os.stat_result) -> None:
+        """Let go of a file that left; if it comes back, it is a new one."""
+        self._numbers.pop((found.st_dev, found.st_ino), None)
+
     def adopt(self, location: Location, *, name_it: bool) -> list[Operation]:
         """Take in a file from outside the root as if it had been created and written here."""
         path = location.path

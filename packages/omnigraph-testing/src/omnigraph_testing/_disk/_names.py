@@ -78,10 +78,10 @@ def _open_flags(call: Call, name: str) -> int:
 def _open(call: Call, name: str, files: Identities) -> Begun | None:
     flags = _open_flags(call, name)
     place = _place(call, _PLACES[name], follow=not flags & (os.O_EXCL | os.O_NOFOLLOW))
-    if not files.contains(place.path):
-        return None
-    if flags & _O_TMPFILE == _O_TMPFILE:
+    if flags & _O_TMPFILE and files.contains(place.path):
         return Begun("create", path=place.path, finish=lambda fd: _unnamed(call, fd, files))
+    if not files.contains(place.directory):
+        return None
     before = _stat(place.path)
     if before is None and not flags & os.O_CREAT:
         return None
@@ -107,14 +107,14 @@ def _created(place: Location, files: Identities) -> list[Operation]:
 def _node(call: Call, name: str, files: Identities) -> Begun | None:
     place = _place(call, _PLACES[name])
     kind = call.arguments[1 if name == "mknod" else 2] & 0o170000
-    if not files.contains(place.path) or kind not in {0, stat.S_IFREG}:
+    if not files.contains(place.directory) or kind not in {0, stat.S_IFREG}:
         return None
     return Begun("create", path=place.path, finish=lambda _: _created(place, files))
 
 
 def _mkdir(call: Call, name: str, files: Identities) -> Begun | None:
     place = _place(call, _PLACES[name])
-    if not files.contains(place.path):
+    if not files.contains(place.directory):
         return None
 
     def finish(_result: int) -> list[Operation]:
@@ -127,7 +127,7 @@ def _mkdir(call: Call, name: str, files: Identities) -> Begun | None:
 
 def _symlink(call: Call, name: str, files: Identities) -> Begun | None:
     place = _place(call, _PLACES[name])
-    if not files.contains(place.path):
+    if not files.contains(place.directory):
         return None
     target = read_string(call.tid, call.arguments[0])
 
@@ -146,20 +146,27 @@ def _symlink(call: Call, name: str, files: Identities) -> Begun | None:
 
 def _unlink(call: Call, name: str, files: Identities) -> Begun | None:
     place = _place(call, _PLACES[name])
-    return _removal(place, files) if files.contains(place.path) else None
+    return _removal(place, files) if files.contains(place.directory) else None
 
 
-def _removal(place: Location, files: Identities) -> Begun | None:
-    if _stat(place.path) is None:
+def _removal(place: Location, files: Identities, *, forget: bool = False) -> Begun | None:
+    before = _stat(place.path)
+    if before is None:
         return None
-    gone = Unlink(directory=files.at(place.directory), name=place.name, path=place.path)
-    return Begun("unlink", path=place.path, finish=lambda _: [gone])
+
+    def finish(_result: int) -> list[Operation]:
+        if forget and before.st_nlink == 1:
+            files.forget(before)
+        directory = files.at(place.directory)
+        return [Unlink(directory=directory, name=place.name, path=place.path)]
+
+    return Begun("unlink", path=place.path, finish=finish)
 
 
 def _link(call: Call, name: str, files: Identities) -> Begun | None:
     _, _, directory_at, path_at = _PAIRS[name]
     place = _place(call, (directory_at, path_at))
-    if not files.contains(place.path):
+    if not files.contains(place.directory):
         return None
 
     def finish(_result: int) -> list[Operation]:
@@ -177,11 +184,11 @@ def _rename(call: Call, name: str, files: Identities) -> Begun | None:
     old_directory, old_path, new_directory, new_path = _PAIRS[name]
     old = _place(call, (old_directory, old_path))
     new = _place(call, (new_directory, new_path))
-    if not files.contains(old.path) and not files.contains(new.path):
+    if not files.contains(old.directory) and not files.contains(new.directory):
         return None
-    if not files.contains(new.path):
-        return _removal(old, files)
-    if not files.contains(old.path):
+    if not files.contains(new.directory):
+        return _removal(old, files, forget=True)  # it lives on where nobody looks
+    if not files.contains(old.directory):
         return Begun("rename", path=new.path, finish=lambda _: files.adopt(new, name_it=True))
     return _move(old, new, files, swap=_swaps(call, name))
 

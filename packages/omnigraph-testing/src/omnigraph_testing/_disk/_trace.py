@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from omnigraph_testing._disk._cuts import PowerCut, Scene, choose
+from omnigraph_testing._disk._cuts import PowerCut, Scene, choose, nothing_lost
 from omnigraph_testing._disk._models import STRICT_DISK, DiskModel
 from omnigraph_testing._disk._operations import Mark, Operation, is_durable_operation
 from omnigraph_testing._disk._situation import situations
@@ -56,13 +56,19 @@ class Trace:
         self, *, model: DiskModel = STRICT_DISK, seed: int = 0, limit: int = 500
     ) -> PowerCuts:
         """List states that a power cut during or after the run could have left on disk."""
+        states, exhaustive = choose(self._scenes(model, seed), seed=seed, limit=limit)
+        return PowerCuts(states, exhaustive=exhaustive)
+
+    def after_all(self) -> PowerCut:
+        """Give the tree as the run left it, with nothing lost."""
+        return nothing_lost(self._scenes(STRICT_DISK, 0)[-1])
+
+    def _scenes(self, model: DiskModel, seed: int) -> list[Scene]:
         known: dict[tuple[int, int, int], tuple[Variant, ...]] = {}
-        scenes = [
+        return [
             Scene(self.snapshot, situation, model, seed, known)
             for situation in situations(self.operations, model)
         ]
-        states, exhaustive = choose(scenes, seed=seed, limit=limit)
-        return PowerCuts(states, exhaustive=exhaustive)
 
     def __str__(self) -> str:
         lines = [f"{number:4} {each}" for number, each in enumerate(self.operations, start=1)]

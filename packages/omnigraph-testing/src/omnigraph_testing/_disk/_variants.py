@@ -1,7 +1,7 @@
 """What a file may contain after a power cut that caught writes to it on their way.
 
 Pure: safe bytes and pending operations in, possible contents out. Always: the first variant is
-"nothing of it arrived", the second "all of it did"; each has a label that says what was lost.
+that all of it arrived, and no two are the same; each has a label that says what was lost.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def variants(
     if not pending:
         return (Variant(WHOLE, safe),)
     whole = apply_data(safe, pending)
-    found = [Variant("none of its data", safe), Variant(WHOLE, whole)]
+    found = [Variant(WHOLE, whole), Variant("none of its data", safe)]
     if model.zeros:
         found.append(Variant("zeros for its data", _zeros(safe, pending)))
     found.extend(_beginnings(safe, pending, model, rng))
