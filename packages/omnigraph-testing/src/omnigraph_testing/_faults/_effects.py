@@ -39,7 +39,10 @@ class Effect:
 
 @attrs.frozen
 class Delay(Effect):
-    """Wait: ``before`` the store sees the request, or ``after`` it, before the reply."""
+    """Wait: ``before`` the store sees the request, or ``after`` it, before the reply.
+
+    A request whose client gives up meanwhile has its effect all the same, later.
+    """
 
     is_verdict: ClassVar[bool] = False
     seconds: float = attrs.field(validator=checks.at_least(0))

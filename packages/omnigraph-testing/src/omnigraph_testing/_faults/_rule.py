@@ -37,8 +37,8 @@ def _numbers(value: int | Iterable[int] | None) -> frozenset[int] | None:
 class Rule:
     """``effect`` happens to the operations that match, as often as the schedule says.
 
-    Which operations: ``method`` (one or several, as in ``Operation``), ``key`` (a glob in which ``*``
-    crosses slashes), a ``predicate``. Which of them: the ``nth`` (one or several, from 1),
+    Which operations: ``method`` (one or several, as in ``Operation``), ``key`` (a glob in which
+    ``*`` crosses slashes), a ``predicate``. Which of them: the ``nth`` (one or several, from 1),
     every ``every``-th, those beyond the first ``after``, each with ``probability``, and at most
     ``times``. With ``per_key`` occurrences are counted for each key by itself, which keeps a random
     schedule repeatable where clients race.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable
 from functools import partial
 
 import attrs
@@ -77,16 +76,16 @@ class Exchange:
         if isinstance(verdict, effects.Refuse):
             self._cut()
             return
-        await self._pause("before", self._context.latency)
         if self._head.wants_continue:
             await self._client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         body: bytes | Body = self._body
         payload = b""
-        holds = self._holds("before")
-        if holds or self._paces or isinstance(verdict, NEED_WHOLE_BODY):
+        if self._decision.modifiers or isinstance(verdict, NEED_WHOLE_BODY):
+            # What waits on the way must not depend on whether its client waits, too.
             body, payload = await self._body.read()
             await self._take_time_for(len(body))
-            await self._wait_for(holds)
+        await self._pause("before", self._context.latency)
+        await self._wait_for("before")
         if isinstance(verdict, effects.CutRequest):
             self._cut()
         elif isinstance(verdict, effects.Answer) and not verdict.applied:
@@ -107,7 +106,7 @@ class Exchange:
 
     async def _reply(self, reply: Reply, verdict: effects.Effect | None) -> None:
         await self._pause("after", 0.0)
-        await self._wait_for(self._holds("after"))
+        await self._wait_for("after")
         if isinstance(verdict, effects.CutReply):
             await reply.read()
             self._cut()
@@ -165,7 +164,7 @@ class Exchange:
             wire, _payload = await reply.read()
             replies.append((reply.head, wire))
         await self._pause("after", 0.0)
-        await self._wait_for(self._holds("after"))
+        await self._wait_for("after")
         head, wire = replies[0 if verdict.reply == "first" else 1]
         self._store_status = head.status
         await self._send(head, wire)
@@ -215,17 +214,14 @@ class Exchange:
         if seconds:
             await asyncio.sleep(seconds)
 
-    def _holds(self, at: str) -> list[effects.Hold]:
-        found = [each for each in self._decision.modifiers if isinstance(each, effects.Hold)]
-        return [each for each in found if each.at == at]
-
-    async def _wait_for(self, holds: Iterable[effects.Hold]) -> None:
-        for hold in holds:
-            if hold.cut:
-                self._client.reset()
-            loop, event = asyncio.get_running_loop(), asyncio.Event()
-            hold.held.catch(self._operation, partial(_wake, loop, event))
-            await event.wait()
+    async def _wait_for(self, at: str) -> None:
+        for effect in self._decision.modifiers:
+            if isinstance(effect, effects.Hold) and effect.at == at:
+                if effect.cut:
+                    self._client.reset()
+                loop, event = asyncio.get_running_loop(), asyncio.Event()
+                effect.held.catch(self._operation, partial(_wake, loop, event))
+                await event.wait()
 
     @property
     def _paces(self) -> list[float]:

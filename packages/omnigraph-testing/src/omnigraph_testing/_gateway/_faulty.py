@@ -142,6 +142,10 @@ class FaultyS3:
         """Empty the log. Numbers go on."""
         self._context.log.clear()
 
+    def wait_until_idle(self, timeout: float = IDLE_SECONDS) -> bool:
+        """Wait until no request is under way; tell whether that came about in time."""
+        return self._context.log.wait_until_idle(timeout)
+
     @contextlib.contextmanager
     def expect(
         self,
