@@ -122,7 +122,9 @@ _TEXTS: tuple[tuple[Symptom, str], ...] = (
     (Symptom.UNREACHABLE, r"after \d+ retries|max_retries:"),
 )
 _COMPILED = tuple((meaning, re.compile(text, re.IGNORECASE)) for meaning, text in _TEXTS)
-_NOISE = re.compile(r"^Invalid user input: |(, )?(location: )?(/home/runner|/rustc|/root)/\S+:\d+:\d+,?")
+_NOISE = re.compile(
+    r"^Invalid user input: |(, )?(location: )?(/home/runner|/rustc|/root)/\S+:\d+:\d+,?"
+)
 _ERRNO = {
     errno.EACCES: Symptom.DENIED,
     errno.EPERM: Symptom.DENIED,

@@ -13,13 +13,16 @@ from lance import Transaction
 
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.flushing import flush_staged, flush_version
+from omnigraph_l1._table.objects import storage_border
+from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
 from omnigraph_l1._table.wholeness import set_torn_aside
-from omnigraph_l1.errors import InvalidRequest
+from omnigraph_l1.errors import CommitConflict, InvalidRequest
 
 __all__ = ["commit", "ready_to_write"]
 
@@ -37,6 +40,8 @@ def commit(
     if staged.is_empty:
         return unchanged(pinned, identity)
     ready_to_write(pinned)
+    if staged.replaces_all:
+        _refuse_behind(pinned, staged)
     flush_staged(pinned, staged)
     failpoint(_STAGED_FLUSHED)
     with timed(
@@ -73,7 +78,8 @@ def ready_to_write(pinned: Pinned) -> None:
     if pinned.branch is not None and pinned.branch_identity is not None:
         check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
     if pinned.torn_above:
-        set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
+        with storage_border(pinned.place):
+            set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
 
 
 def _check_fits(pinned: Pinned, staged: Staged) -> None:
@@ -90,3 +96,21 @@ def _check_fits(pinned: Pinned, staged: Staged) -> None:
             f"be committed on {pinned.version}; stage it again there"
         )
         raise InvalidRequest(place=place, reason=reason)
+
+
+def _refuse_behind(pinned: Pinned, staged: Staged) -> None:
+    """Refuse to replace rows on a version that is not the head.
+
+    Lance takes the next version number for free without looking at the head. Where that version was
+    cleaned away, the replacement would be written into the past, and be acknowledged.
+    """
+    head = latest(pinned).version
+    if head != pinned.version:
+        raise CommitConflict(
+            place=str(pinned.place),
+            branch=pinned.branch,
+            operation=staged.operation_name,
+            base_version=pinned.version,
+            resolution=Resolution.RETRYABLE,
+            detail=f"the head is version {head} by now",
+        )

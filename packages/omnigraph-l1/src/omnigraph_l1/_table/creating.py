@@ -19,7 +19,7 @@ from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._places import Place, Storage
-from omnigraph_l1._table.objects import first_names
+from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
 from omnigraph_l1._table.wholeness import set_torn_aside
@@ -59,12 +59,13 @@ def create(
                     dict(config)
                 )
         if place.is_local and durability is Durability.FULL:
-            _flush(place)
+            with storage_border(place):
+                _flush(place)
     return open_pinned(storage, branch=None, version=None, durability=durability)
 
 
 class _Exists(Exception):
-    """Lance found a dataset at the place."""
+    """Lance found a dataset at the place, or what is left of one."""
 
 
 def _write_empty(storage: Storage, schema: pa.Schema) -> None:
@@ -81,7 +82,7 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
                 enable_v2_manifest_paths=True,
             )
     except LanceFailure as failure:
-        if failure.symptom is Symptom.DATASET_EXISTS:
+        if failure.symptom in {Symptom.DATASET_EXISTS, Symptom.TORN}:
             raise _Exists from failure.cause
         error = failure.at(place)
         if type(error) is StorageError:

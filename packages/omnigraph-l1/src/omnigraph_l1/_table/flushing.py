@@ -14,6 +14,7 @@ from pathlib import Path
 
 from omnigraph_l1._durable import sync_directories, sync_files
 from omnigraph_l1._lance.manifest_names import format_name
+from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
 
@@ -33,20 +34,15 @@ def flush_files(pinned: Pinned, names: Iterable[Path]) -> None:
     if pinned.flushes:
         directory = pinned.directory
         paths = [directory / name for name in names]
-        sync_files(paths)
-        # The directory of the files may itself be new.
-        sync_directories({path.parent.parent for path in paths} | {directory})
+        with storage_border(pinned.place):
+            sync_files(paths)
+            # The directory of the files may itself be new.
+            sync_directories({path.parent.parent for path in paths} | {directory})
 
 
 def flush_version(pinned: Pinned) -> None:
-    """Flush the file of the version that is open, and the record of its transaction."""
-    if not pinned.flushes:
-        return
-    directory = pinned.directory
-    sync_files([directory / "_versions" / format_name(pinned.version)])
-    transactions = directory / "_transactions"
-    if transactions.is_dir():
-        sync_files(transactions.glob(f"{pinned.version - 1}-*.txn"))
+    """Flush the file of the version that is open. It holds the record of its transaction too."""
+    flush_files(pinned, [Path("_versions") / format_name(pinned.version)])
 
 
 def flush_everything_named(pinned: Pinned) -> None:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 import obstore
 from obstore.exceptions import BaseError
 
-from omnigraph_l1._places import Storage
+from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._places.failures import storage_failure
 
-__all__ = ["first_names", "read_object"]
+__all__ = ["first_names", "read_object", "storage_border"]
 
 _LOOKED_AT = 64
+
+
+@contextmanager
+def storage_border(place: Place) -> Iterator[None]:
+    """Let no bare error of the operating system leave the block."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_failure(error, place) from error
 
 
 def read_object(storage: Storage, name: str) -> bytes | None:

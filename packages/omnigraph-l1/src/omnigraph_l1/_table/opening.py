@@ -16,7 +16,7 @@ from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, la
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
 from omnigraph_l1._table.branch_identity import read_branch_identity
-from omnigraph_l1._table.objects import first_names
+from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
 from omnigraph_l1._table.wholeness import is_whole, newest_first, opens_whole
 from omnigraph_l1.errors import (
@@ -39,7 +39,7 @@ def open_pinned(
 ) -> Pinned:
     """Open a lineage at a version, or at its head where no version is given."""
     place = storage.place
-    with timed("open", place=str(place), branch=branch) as event:
+    with timed("open", place=str(place), branch=branch) as event, storage_border(place):
         identity = None if branch is None else read_branch_identity(storage, branch)
         dataset, torn = _open_main(storage, version if branch is None else None)
         if branch is not None:
@@ -69,14 +69,16 @@ def latest(pinned: Pinned) -> Pinned:
         raise failure.at(pinned.place) from failure.cause
     if newest == pinned.version:
         return pinned
-    dataset, torn = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
+    with storage_border(pinned.place):
+        dataset, torn = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
     return pinned.at(dataset, torn_above=torn)
 
 
 def at_version(pinned: Pinned, version: int) -> Pinned:
     """Open another version of the same lineage, with what is cached already."""
     pinned.guard.check()
-    dataset, _ = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
+    with storage_border(pinned.place):
+        dataset, _ = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
     return pinned.at(dataset)
 
 
@@ -105,7 +107,7 @@ def _open_main(storage: Storage, version: int | None) -> tuple[LanceDataset, boo
             return _newest_whole_main(storage.place), True
         raise failure.at(place) from failure.cause
     if version is not None:
-        _refuse_zeros(dataset, place, version)
+        _refuse_other(dataset, place, None, version)
     elif place.is_local and not is_whole(dataset, place.local_path):
         return _newest_whole_main(place), True
     return dataset, False
@@ -120,14 +122,12 @@ def _checkout(
             dataset = opened.checkout_version((branch, version))
     except LanceFailure as failure:
         if version is not None and failure.symptom in _ABSENT:
-            raise UnknownVersion(
-                place=str(place), branch=branch, version=version
-            ) from failure.cause
+            raise _no_version(place, branch, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
             return _newest_whole(opened, place, branch), True
         raise failure.at(place) from failure.cause
     if version is not None:
-        _refuse_zeros(dataset, place, version)
+        _refuse_other(dataset, place, branch, version)
     elif place.is_local and not is_whole(dataset, lineage_directory(place, branch)):
         return _newest_whole(opened, place, branch), True
     return dataset, False
@@ -155,9 +155,9 @@ def _newest_whole(opened: LanceDataset, place: Place, branch: str | None) -> Lan
     raise CorruptDataset(place=str(place), detail=detail)
 
 
-def _refuse_zeros(dataset: LanceDataset, place: Place, version: int) -> None:
+def _refuse_other(dataset: LanceDataset, place: Place, branch: str | None, version: int) -> None:
     if dataset.version != version:
-        raise CorruptDataset(place=str(place), detail=f"the file of version {version} is damaged")
+        raise _no_version(place, branch, version)
 
 
 def _refuse_moved(dataset: LanceDataset, place: Place) -> None:
@@ -176,7 +176,17 @@ def _missing(storage: Storage, version: int | None) -> L1Error:
         _open_main(storage, None)
     except L1Error as error:
         return error
-    return UnknownVersion(place=str(storage.place), branch=None, version=version)
+    return _no_version(storage.place, None, version)
+
+
+def _no_version(place: Place, branch: str | None, version: int) -> L1Error:
+    """Tell a version that is not there from one of zeros, which Lance does not find either."""
+    if place.is_local:
+        directory = lineage_directory(place, branch)
+        if any(number == version for number, _ in newest_first(directory)):
+            detail = f"the file of version {version} is damaged"
+            return CorruptDataset(place=str(place), detail=detail)
+    return UnknownVersion(place=str(place), branch=branch, version=version)
 
 
 def _nothing_there(storage: Storage) -> L1Error:

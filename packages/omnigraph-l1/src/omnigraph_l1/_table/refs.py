@@ -21,15 +21,17 @@ from lance import LanceDataset
 from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
-from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
 from omnigraph_l1._table.branch_identity import read_branch_identity
 from omnigraph_l1._table.committing import ready_to_write
-from omnigraph_l1._table.opening import open_pinned
+from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned, lineage_directory
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import (
     BranchExists,
     InvalidName,
+    InvalidRequest,
+    L1Error,
     StaleBranch,
     StorageError,
     TagExists,
@@ -53,6 +55,7 @@ __all__ = [
 _FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
 
 _LOOKS = 20
+_TAKEN = frozenset({Symptom.HALF_MADE_BRANCH, Symptom.DATASET_EXISTS, Symptom.REF_EXISTS})
 _BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
 _TAG = re.compile(r"[A-Za-z0-9._\-]+")
 _BRANCH_RULE = (
@@ -94,30 +97,35 @@ def fork(pinned: Pinned, name: str) -> Pinned:
     with timed("fork", place=str(place), branch=name, start=pinned.version):
         try:
             with lance_calls():
-                pinned.dataset.create_branch(
+                dataset = pinned.dataset.create_branch(
                     name,
                     (pinned.branch, pinned.version),
                     storage_options=pinned.storage.lance_options,
                 )
         except LanceFailure as failure:
-            taken = {Symptom.HALF_MADE_BRANCH, Symptom.DATASET_EXISTS, Symptom.REF_EXISTS}
-            if failure.symptom in taken:
-                listed = _is_listed(pinned, name)
-                raise BranchExists(place=str(place), branch=name, listed=listed) from failure.cause
-            if failure.symptom is Symptom.VERSION_MISSING:
-                raise UnknownVersion(
-                    place=str(place), branch=pinned.branch, version=pinned.version
-                ) from failure.cause
-            raise failure.at(place) from failure.cause
+            raise _fork_error(pinned, name, failure) from failure.cause
     failpoint(_FORKED)
     if pinned.flushes:
         _flush_branch(pinned, name)
-    made = open_pinned(pinned.storage, branch=name, version=None, durability=pinned.durability)
-    if made.version != pinned.version:
+    if dataset.version != pinned.version:
         # Two processes that create one name at once are both told that they made it.
-        reason = f"starts at version {made.version}, not at {pinned.version}: another made it too"
+        reason = f"starts at version {dataset.version}, not at {pinned.version}: another made it"
         raise StaleBranch(place=str(place), branch=name, reason=reason)
-    return made
+    identity = read_branch_identity(pinned.storage, name)
+    return attrs.evolve(
+        pinned, dataset=dataset, branch=name, branch_identity=identity, torn_above=False
+    )
+
+
+def _fork_error(pinned: Pinned, name: str, failure: LanceFailure) -> L1Error:
+    place = str(pinned.place)
+    # Lance looks for the version in what is there of the new branch, and tells of that.
+    in_the_way = f"/tree/{name}/_versions/" in failure.words
+    if in_the_way or failure.symptom in _TAKEN:
+        return BranchExists(place=place, branch=name, listed=_is_listed(pinned, name))
+    if failure.symptom is Symptom.VERSION_MISSING:
+        return UnknownVersion(place=place, branch=pinned.branch, version=pinned.version)
+    return failure.at(pinned.place)
 
 
 def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
@@ -143,6 +151,9 @@ def delete_branch(pinned: Pinned, name: str) -> None:
     except LanceFailure as failure:
         if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
             raise UnknownBranch(place=str(pinned.place), branch=name) from failure.cause
+        if failure.symptom is Symptom.REF_EXISTS:
+            reason = f"branch {name!r} has branches of its own; delete those first"
+            raise InvalidRequest(place=str(pinned.place), reason=reason) from failure.cause
         raise failure.at(pinned.place) from failure.cause
 
 
@@ -223,7 +234,7 @@ def _checked_branch(name: str) -> str:
 
 def _flush_branch(pinned: Pinned, name: str) -> None:
     directory = lineage_directory(pinned.place, name)
-    with lance_border(pinned.place):
+    with storage_border(pinned.place):
         sync_files(path for path in directory.rglob("*") if path.is_file())
         sync_with_parents(directory / "_versions", pinned.place.local_path)
         _flush_record(pinned, "branches", name)
@@ -232,6 +243,6 @@ def _flush_branch(pinned: Pinned, name: str) -> None:
 def _flush_record(pinned: Pinned, kind: str, name: str) -> None:
     root = pinned.place.local_path
     record = root / Path("_refs", kind) / f"{quote(name, safe='')}.json"
-    with lance_border(pinned.place):
+    with storage_border(pinned.place):
         sync_files([record])
         sync_with_parents(record.parent, root)

@@ -35,10 +35,14 @@ _DATA_MAGIC = b"LANC"
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
     """List the version files of a lineage, the newest first."""
     found = []
-    for entry in os.scandir(directory / _VERSIONS):
-        parsed = parse_name(entry.name)
-        if parsed is not None:
-            found.append((parsed[1], Path(entry.path)))
+    try:
+        with os.scandir(directory / _VERSIONS) as entries:
+            for entry in entries:
+                parsed = parse_name(entry.name)
+                if parsed is not None:
+                    found.append((parsed[1], Path(entry.path)))
+    except FileNotFoundError:
+        return []
     return sorted(found, reverse=True)
 
 

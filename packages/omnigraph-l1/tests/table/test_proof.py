@@ -1,0 +1,180 @@
+"""A commit says whether it follows its base: no stranger's row is ever taken for one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from people import ids, rows
+
+from omnigraph_l1 import Resolution, Table
+from omnigraph_l1.errors import CommitConflict, UnknownVersion
+
+
+@pytest.fixture
+def base(table: Table) -> Table:
+    """Rows in two fragments."""
+    return table.append(rows("a", "b")).table.append(rows("c", "d")).table
+
+
+STRANGERS: dict[str, Callable[[Table], object]] = {
+    "append": lambda t: t.append(rows("stranger")),
+    "upsert": lambda t: t.upsert(rows("stranger"), "id"),
+    "delete": lambda t: t.delete("id = 'd'"),
+    "index": lambda t: t.create_index("id"),
+}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+def test_an_append_over_a_stranger_is_not_proven(base: Table, stranger: str) -> None:
+    """Lance puts it on top; the commit says that it does not follow its base."""
+    staged = base.stage_append(rows("mine"))
+    STRANGERS[stranger](base)
+    commit = base.commit(staged)
+    assert not commit.follows_base
+    assert commit.version == base.version + 2
+
+
+@pytest.mark.parametrize("stranger", ["append", "index"])
+def test_upsert_and_delete_over_a_stranger_are_not_proven(base: Table, stranger: str) -> None:
+    """The same for changes that name fragments."""
+    upsert, delete = base.stage_upsert(rows("a"), "id"), base.stage_delete("id = 'c'")
+    STRANGERS[stranger](base)
+    assert not base.commit(upsert).follows_base
+    assert not base.commit(delete).follows_base
+
+
+def test_the_way_back_to_ones_own(base: Table) -> None:
+    """PROTOCOL.md: restore the pinned version, commit the staged files again, and it is proven."""
+    staged = base.stage_append(rows("mine"))
+    base.append(rows("stranger"))
+    assert not base.commit(staged).follows_base
+    restored = base.restore(base.version)
+    assert ids(restored.table.read()) == ["a", "b", "c", "d"]
+    commit = restored.table.commit(staged)
+    assert commit.follows_base
+    assert ids(commit.table.read()) == ["a", "b", "c", "d", "mine"]
+
+
+def test_changes_of_the_same_rows_conflict(base: Table) -> None:
+    """Two changes of one row: the second is refused, and can be computed again."""
+    upsert = base.stage_upsert(rows("a", age=7), "id")
+    base.upsert(rows("a", age=8), "id")
+    with pytest.raises(CommitConflict) as caught:
+        base.commit(upsert)
+    assert caught.value.resolution is Resolution.RETRYABLE
+    assert caught.value.operation == "upsert"
+    assert caught.value.base_version == base.version
+
+
+def test_an_append_over_an_overwrite_is_incompatible(base: Table) -> None:
+    """What it wanted to add to is gone."""
+    staged = base.stage_append(rows("mine"))
+    base.overwrite(rows("new"))
+    with pytest.raises(CommitConflict) as caught:
+        base.commit(staged)
+    assert caught.value.resolution is Resolution.INCOMPATIBLE
+
+
+def test_an_overwrite_over_a_stranger_is_refused(base: Table) -> None:
+    """What somebody added meanwhile is not swept away by a writer who never saw it."""
+    staged = base.stage_overwrite(rows("mine"))
+    base.append(rows("stranger"))
+    with pytest.raises(CommitConflict) as caught:
+        base.commit(staged)
+    assert caught.value.resolution is Resolution.RETRYABLE
+    assert "stranger" in ids(base.refresh().read())
+
+
+def test_an_overwrite_is_not_written_into_the_past(base: Table) -> None:
+    """Where the next version was cleaned away, Lance would take its number, and nobody see it."""
+    staged = base.stage_overwrite(rows("mine"))
+    head = base.append(rows("x")).table.append(rows("y")).table
+    head.remove_versions([base.version + 1])
+    with pytest.raises(CommitConflict):
+        base.commit(staged)
+    assert base.refresh().version == head.version
+
+
+def test_a_merge_of_one_key_lands_once(base: Table) -> None:
+    """The compare-and-swap of the catalog: two inserts of one key, one winner."""
+    base.merge_exclusively(rows("key", age=1), key="id", write_id="first")
+    with pytest.raises(CommitConflict) as caught:
+        base.merge_exclusively(rows("key", age=2), key="id", write_id="second")
+    assert caught.value.resolution is Resolution.RETRYABLE
+    assert base.refresh().read(filter="id = 'key'")["age"].to_pylist() == [1]
+
+
+def test_merges_of_different_keys_both_land_unproven(base: Table) -> None:
+    """Lance puts the second on top of the first: it says so."""
+    base.merge_exclusively(rows("one"), key="id", write_id="first")
+    second = base.merge_exclusively(rows("two"), key="id", write_id="second")
+    assert not second.follows_base
+    assert {"one", "two"} <= set(ids(second.table.read()))
+
+
+def test_a_restore_is_exact_whatever_comes_between(base: Table) -> None:
+    """The content is that of the version named, though others committed since."""
+    base.append(rows("stranger"))
+    restored = base.restore(2)
+    assert ids(restored.table.read()) == ["a", "b"]
+    assert restored.follows_base
+    assert ids(base.read()) == ["a", "b", "c", "d"]
+    with pytest.raises(UnknownVersion):
+        base.restore(77)
+
+
+def test_row_ids_are_not_used_again_after_a_restore(base: Table) -> None:
+    """A row that a restore took away never lends its id to another."""
+    stranger = base.append(rows("stranger")).table
+    gone = stranger.read(filter="id = 'stranger'", with_row_id=True)["_rowid"].to_pylist()
+    after = base.restore(base.version).table.append(rows("new")).table
+    assert gone[0] not in after.read(with_row_id=True)["_rowid"].to_pylist()
+
+
+def test_compaction_changes_no_row_and_proves_it(base: Table) -> None:
+    """Fragments are merged; Lance's two commits for it do not spoil the proof."""
+    base = base.delete("id = 'b'").table
+    before = base.read(with_row_id=True).sort_by("id")
+    commit = base.compact()
+    assert commit.changed
+    assert commit.follows_base
+    assert len(commit.table.dataset.get_fragments()) == 1
+    assert commit.table.read(with_row_id=True).sort_by("id").equals(before)
+    assert not commit.table.compact().changed
+
+
+def test_compaction_over_a_stranger_is_not_proven(base: Table) -> None:
+    """What somebody appended meanwhile is seen, though the row count of the parts fits."""
+    base.append(rows("stranger"))
+    assert not base.compact().follows_base
+
+
+def test_compaction_over_a_delete_is_refused_and_loses_nothing(base: Table) -> None:
+    """The deletion stands, and compacting the newest version works."""
+    base.delete("id = 'a'")
+    with pytest.raises(CommitConflict):
+        base.compact()
+    done = base.refresh().compact()
+    assert done.follows_base
+    assert ids(done.table.read()) == ["b", "c", "d"]
+
+
+def test_an_index_is_built_extended_and_dropped(base: Table) -> None:
+    """It covers what it says, parts stay few, and answers are the same with and without it."""
+    table = base.create_index("id").table
+    assert table.indexes()["id_btree"].unindexed_fragments == 0
+    for number in range(12):
+        table = table.append(rows(f"n{number}")).table
+        table = table.extend_index("id_btree").table
+    info = table.indexes()["id_btree"]
+    assert info.unindexed_fragments == 0
+    assert info.parts <= 4
+    assert not table.extend_index("id_btree").changed
+    assert ids(table.find("id", ["a", "n0", "n11"])) == ["a", "n0", "n11"]
+    assert "ScalarIndexQuery" in table.dataset.scanner(filter="id = 'n3'").explain_plan()
+    table = table.compact().table
+    assert ids(table.find("id", ["a", "n0", "n11"])) == ["a", "n0", "n11"]
+    table = table.drop_index("id_btree").table
+    assert table.indexes() == {}
+    assert ids(table.find("id", ["n3"])) == ["n3"]

@@ -1,0 +1,217 @@
+"""Native branches and tags: typed answers where Lance has traps."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from pathlib import Path
+
+import pytest
+from people import ids, rows
+
+from omnigraph_l1 import Storage, Table, unique_branch_name
+from omnigraph_l1.errors import (
+    BranchExists,
+    InvalidName,
+    InvalidRequest,
+    StaleBranch,
+    TagExists,
+    UnknownBranch,
+    UnknownTag,
+)
+
+
+def test_a_branch_starts_where_it_was_forked_and_goes_its_own_way(table: Table) -> None:
+    """What is committed on one side is not seen on the other; no data is copied."""
+    start = table.append(rows("a")).table
+    branch = start.fork(unique_branch_name("team/what-if"))
+    assert branch.version == start.version
+    branch = branch.append(rows("b")).table
+    start = start.append(rows("c")).table
+    assert ids(branch.read()) == ["a", "b"]
+    assert ids(start.read()) == ["a", "c"]
+    info = table.branches()[branch.branch or ""]
+    assert (info.parent_branch, info.parent_version) == (None, 2)
+
+
+def test_a_branch_of_a_branch(table: Table, storage: Storage) -> None:
+    """Three deep, each opens with what it has."""
+    parent, name = table.append(rows("a")).table, "main"
+    for depth in range(3):
+        name = unique_branch_name(f"level-{depth}")
+        parent = parent.fork(name).append(rows(f"n{depth}")).table
+    assert ids(Table.open(storage, branch=name).read()) == ["a", "n0", "n1", "n2"]
+    assert len(table.branches()) == 3
+
+
+def test_a_fork_at_an_older_version(table: Table) -> None:
+    """The fork starts at the version that the handle is pinned to, not at the head."""
+    old = table.append(rows("a")).table
+    old.append(rows("b"))
+    assert ids(old.fork("side.1").read()) == ["a"]
+
+
+def test_a_name_that_is_taken(table: Table) -> None:
+    """Lance says "internal error" here."""
+    table.fork("side.1")
+    with pytest.raises(BranchExists) as caught:
+        table.fork("side.1")
+    assert caught.value.listed
+
+
+def test_a_name_that_is_taken_by_a_branch_of_other_versions(table: Table) -> None:
+    """Lance says "version not found" here, of a version that is there."""
+    table.fork("side.1")
+    later = table.append(rows("a")).table.append(rows("b")).table
+    with pytest.raises(BranchExists):
+        later.fork("side.1")
+
+
+def test_a_branch_with_children_stays(table: Table) -> None:
+    """Its children would lose their rows."""
+    table.fork("side.1").fork("side.2")
+    with pytest.raises(InvalidRequest, match="branches of its own"):
+        table.delete_branch("side.1")
+    assert set(table.branches()) == {"side.1", "side.2"}
+
+
+def test_the_remains_of_a_fork_that_was_cut_short(local: Table) -> None:
+    """Its files are there, Lance does not list it: not opened, not forked under that name."""
+    local.fork("side.1")
+    (local.place.local_path / "_refs" / "branches" / "side.1.json").unlink()
+    with pytest.raises(UnknownBranch):
+        Table.open(local.place, branch="side.1")
+    with pytest.raises(BranchExists) as caught:
+        local.fork("side.1")
+    assert not caught.value.listed
+    assert "fresh name" in str(caught.value)
+    assert local.fork(unique_branch_name("side")).count() == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a b", "main", "a..b", "/a", "a/", "a//b", "a.lock", "a.lock/b", "a:b", "..", "ä\n"],
+)
+def test_names_that_lance_refuses_are_refused_by_us(local: Table, name: str) -> None:
+    """Before anything is written, and with the rule in the message."""
+    with pytest.raises(InvalidName) as caught:
+        local.fork(name)
+    assert caught.value.name == name
+    assert local.branches() == {}
+
+
+@pytest.mark.parametrize("name", ["a", "A.b-c_d", "team/feature", "人", "été/1", "a.locked"])
+def test_names_that_work(table: Table, storage: Storage, name: str) -> None:
+    """Letters of any script, in segments."""
+    table.fork(name).append(rows("a"))
+    assert ids(Table.open(storage, branch=name).read()) == ["a"]
+    assert list(table.branches()) == [name]
+    table.delete_branch(name)
+    assert table.branches() == {}
+
+
+def test_a_handle_of_a_deleted_branch_does_not_write(table: Table) -> None:
+    """Lance would let it."""
+    branch = table.fork("side.1")
+    staged = branch.stage_append(rows("a"))
+    table.delete_branch("side.1")
+    for write in (
+        lambda: branch.commit(staged),
+        lambda: branch.append(rows("b")),
+        lambda: branch.restore(1),
+        lambda: branch.fork("side.2"),
+        lambda: branch.tag("v"),
+        branch.compact,
+        lambda: branch.merge_exclusively(rows("c"), key="id", write_id="w"),
+    ):
+        with pytest.raises(StaleBranch) as caught:
+            write()
+        assert caught.value.branch == "side.1"
+
+
+def test_a_handle_does_not_write_into_a_new_branch_of_the_name(table: Table) -> None:
+    """The name came back, the branch did not."""
+    branch = table.fork("side.1").append(rows("a")).table
+    table.delete_branch("side.1")
+    new = table.fork("side.1")
+    with pytest.raises(StaleBranch, match="created again"):
+        branch.append(rows("b"))
+    assert new.refresh().count() == 0
+
+
+def test_unique_names_never_repeat(local: Table) -> None:
+    """They keep the name readable, and obey Lance's rule."""
+    names = {unique_branch_name("team/x") for _ in range(100)}
+    assert len(names) == 100
+    assert all(name.startswith("team/x.") and name == name.lower() for name in names)
+    with pytest.raises(InvalidName):
+        unique_branch_name("a b")
+
+
+def test_tags_name_versions(table: Table) -> None:
+    """A tag is listed with what it names, and keeps that version from being removed."""
+    table = table.append(rows("a")).table
+    table.tag("v1.0")
+    newest = table.append(rows("b")).table
+    assert {name: tag.version for name, tag in newest.tags().items()} == {"v1.0": 2}
+    with pytest.raises(TagExists):
+        newest.tag("v1.0")
+    with pytest.raises(InvalidRequest, match="tag"):
+        newest.remove_versions([2])
+    newest.delete_tag("v1.0")
+    assert newest.tags() == {}
+    with pytest.raises(UnknownTag):
+        newest.delete_tag("v1.0")
+
+
+def test_a_tag_on_a_branch(table: Table) -> None:
+    """It says which lineage its version is of."""
+    branch = table.fork("side.1").append(rows("a")).table
+    branch.tag("v1")
+    tag = table.tags()["v1"]
+    assert (tag.branch, tag.version) == ("side.1", branch.version)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "ä", "a/b", "a..b", "a.lock"])
+def test_tag_names_that_lance_cannot_keep(local: Table, name: str) -> None:
+    """Some Lance takes, and can then never list its tags again."""
+    with pytest.raises(InvalidName):
+        local.tag(name)
+    assert local.tags() == {}
+
+
+def churn(place: Path, rounds: int, done: object) -> None:
+    """Create and delete branches, to disturb who lists them."""
+    table = Table.open(place)
+    for number in range(rounds):
+        name = unique_branch_name(f"b{number}")
+        table.fork(name)
+        table.delete_branch(name)
+    done.set()  # type: ignore[attr-defined]
+
+
+@pytest.mark.integration
+def test_listing_survives_what_others_delete(local: Table) -> None:
+    """A branch that vanishes between its listing and its reading is simply not listed."""
+    context = multiprocessing.get_context("spawn")
+    local.fork("stays.1")
+    done = context.Event()
+    process = context.Process(target=churn, args=(local.place.local_path, 150, done))
+    process.start()
+    listings = 0
+    while not done.is_set():
+        assert "stays.1" in local.branches()
+        listings += 1
+    process.join()
+    assert process.exitcode == 0
+    assert listings > 10
+
+
+def test_a_deleted_branch_leaves_main_whole(local: Table) -> None:
+    """Only what the branch alone had is gone."""
+    local = local.append(rows("a")).table
+    local.fork("side.1").append(rows("b"))
+    local.delete_branch("side.1")
+    assert ids(local.read()) == ["a"]
+    assert not (local.place.local_path / "tree" / "side.1").exists()
+    shutil.rmtree(local.place.local_path / "tree", ignore_errors=True)

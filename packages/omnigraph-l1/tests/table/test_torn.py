@@ -1,0 +1,188 @@
+"""What a power cut leaves at the head: readers pass over it, the next writer sets it aside."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from people import SCHEMA, ids, rows
+
+from omnigraph_l1 import Table
+from omnigraph_l1.errors import CommitConflict, CorruptDataset
+
+TEARS: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "one byte": lambda data: data[:1],
+    "half": lambda data: data[: len(data) // 2],
+    "last byte lost": lambda data: data[:-1],
+    "zeros": lambda data: bytes(len(data)),
+    "zeros at the end": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
+}
+
+
+def newest_manifest(table: Table) -> Path:
+    """The file of the newest version of main: V2 names sort the newest first."""
+    return min((table.place.local_path / "_versions").glob("*.manifest"))
+
+
+def tear(path: Path, how: str) -> None:
+    """Damage a file as a power cut would."""
+    path.write_bytes(TEARS[how](path.read_bytes()))
+
+
+@pytest.mark.parametrize("how", TEARS)
+def test_readers_go_on_with_the_newest_whole_version(local: Table, how: str) -> None:
+    """Neither opening nor refreshing stumbles, and nothing is changed by looking."""
+    whole = local.append(rows("a")).table
+    whole.append(rows("lost"))
+    tear(newest_manifest(local), how)
+    before = sorted(local.place.local_path.rglob("*"))
+    assert ids(Table.open(local.place).read()) == ["a"]
+    assert ids(local.refresh().read()) == ["a"]
+    assert ids(whole.refresh().read()) == ["a"]
+    assert sorted(local.place.local_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("how", TEARS)
+def test_the_next_writer_sets_it_aside(local: Table, how: str) -> None:
+    """The version number is used again, by a commit that follows the whole version."""
+    local.append(rows("a")).table.append(rows("lost"))
+    torn = newest_manifest(local)
+    tear(torn, how)
+    damaged = torn.read_bytes()
+    commit = Table.open(local.place).append(rows("b"))
+    assert commit.follows_base
+    assert ids(Table.open(local.place).read()) == ["a", "b"]
+    (aside,) = torn.parent.glob("*.torn-*")
+    assert aside.read_bytes() == damaged
+
+
+def test_every_way_of_writing_gets_over_it(local: Table) -> None:
+    """Not only appends."""
+    local = local.append(rows("a", "b")).table
+    writes: list[Callable[[Table], object]] = [
+        lambda t: t.upsert(rows("a", age=2), "id"),
+        lambda t: t.delete("id = 'b'"),
+        lambda t: t.merge_exclusively(rows("c"), key="id", write_id="w"),
+        lambda t: t.overwrite(rows("d")),
+        lambda t: t.restore(2),
+        lambda t: t.create_index("id"),
+        lambda t: t.tag("v"),
+        lambda t: t.fork("side.1"),
+    ]
+    for write in writes:
+        local.refresh().append(rows("lost"))
+        tear(newest_manifest(local), "half")
+        write(Table.open(local.place))
+        assert "lost" not in ids(Table.open(local.place).read())
+
+
+def test_several_torn_versions_are_all_passed_over(local: Table) -> None:
+    """A power cut can take more than one unacknowledged version."""
+    table = local.append(rows("a")).table
+    for _ in range(3):
+        table = table.append(rows("lost")).table
+    for torn in sorted((local.place.local_path / "_versions").glob("*.manifest"))[:3]:
+        tear(torn, "empty")
+    assert ids(Table.open(local.place).read()) == ["a"]
+    assert ids(Table.open(local.place).append(rows("b")).table.read()) == ["a", "b"]
+
+
+def test_a_torn_head_of_a_branch(local: Table) -> None:
+    """The same on a branch, with main whole."""
+    branch = local.append(rows("a")).table.fork("side.1")
+    branch.append(rows("b")).table.append(rows("lost"))
+    versions = local.place.local_path / "tree" / "side.1" / "_versions"
+    tear(min(versions.glob("*.manifest")), "half")
+    again = Table.open(local.place, branch="side.1")
+    assert ids(again.read()) == ["a", "b"]
+    assert ids(again.append(rows("c")).table.read()) == ["a", "b", "c"]
+
+
+def test_a_torn_head_of_main_does_not_stop_a_branch(local: Table) -> None:
+    """A branch opens though main's head is damaged."""
+    branch = local.append(rows("a")).table.fork("side.1")
+    branch.append(rows("b"))
+    local.refresh().append(rows("lost"))
+    tear(newest_manifest(local), "zeros")
+    assert ids(Table.open(local.place, branch="side.1").read()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("how", ["empty", "half", "zeros"])
+def test_torn_data_of_the_newest_version_is_damage_too(local: Table, how: str) -> None:
+    """The version file may arrive before the data that it names."""
+    table = local.append(rows("a")).table
+    commit = table.append(rows("lost"))
+    newest = commit.table.dataset.get_fragments()[-1]
+    tear(local.place.local_path / "data" / newest.data_files()[0].path, how)
+    assert ids(Table.open(local.place).read()) == ["a"]
+    assert ids(Table.open(local.place).append(rows("b")).table.read()) == ["a", "b"]
+
+
+def test_missing_data_is_no_torn_version(local: Table) -> None:
+    """A file that somebody deleted is told when it is read; the version is not passed over."""
+    commit = local.append(rows("a")).table.append(rows("b"))
+    newest = commit.table.dataset.get_fragments()[-1]
+    (local.place.local_path / "data" / newest.data_files()[0].path).unlink()
+    again = Table.open(local.place)
+    assert again.version == commit.version
+    with pytest.raises(CorruptDataset):
+        again.read()
+
+
+def test_a_damaged_older_version_is_corruption_when_asked_for(local: Table) -> None:
+    """Only the head is passed over: who asks for a version gets it or an error."""
+    local.append(rows("a"))
+    tear(newest_manifest(local), "zeros")
+    with pytest.raises(CorruptDataset):
+        Table.open(local.place, version=2)
+
+
+@pytest.mark.parametrize("how", TEARS)
+def test_a_torn_creation_is_made_again(tmp_path: Path, how: str) -> None:
+    """A dataset with no whole version was never acknowledged: there is nothing to lose."""
+    table = Table.create(tmp_path / "t", SCHEMA)
+    tear(newest_manifest(table), how)
+    with pytest.raises(CorruptDataset):
+        Table.open(tmp_path / "t")
+    assert Table.create(tmp_path / "t", SCHEMA).count() == 0
+
+
+def append_each(place: Path, name: str, start: object) -> None:
+    """Open a torn table together with others, and append."""
+    table = Table.open(place)
+    staged = table.stage_append(rows(name))
+    start.wait()  # type: ignore[attr-defined]
+    while True:
+        try:
+            table.commit(staged)
+        except CommitConflict:
+            table = table.refresh()
+        else:
+            return
+
+
+@pytest.mark.integration
+def test_several_writers_at_once_lose_nothing_that_was_acknowledged(local: Table) -> None:
+    """Each sees the damage; none sets aside the whole version that another wrote meanwhile."""
+    context = multiprocessing.get_context("spawn")
+    names = [f"w{number}" for number in range(4)]
+    for round_ in range(5):
+        local.refresh().append(rows("lost"))
+        tear(newest_manifest(local), "half")
+        start = context.Barrier(len(names))
+        writers = [
+            context.Process(
+                target=append_each, args=(local.place.local_path, f"{name}-{round_}", start)
+            )
+            for name in names
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert [writer.exitcode for writer in writers] == [0] * len(names)
+    everyone = sorted(f"{name}-{round_}" for name in names for round_ in range(5))
+    assert ids(Table.open(local.place).read()) == everyone
