@@ -1,7 +1,7 @@
-"""A small HTTP proxy before an S3 server: it notes each request, and can hold one back.
+"""A small HTTP proxy before an S3 server: it notes each request, and can hold one or lose a reply.
 
-It passes requests on unchanged, the Host header included, because that is signed. Faults are not
-its business: omnigraph_testing has a gateway for those.
+It passes requests on unchanged, the Host header included, because that is signed. Other faults are
+not its business: omnigraph_testing has a gateway for those.
 """
 
 from __future__ import annotations
@@ -12,58 +12,61 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import attrs
 
-_PATIENCE = 30.0
-_OURS = {"connection", "keep-alive", "transfer-encoding", "content-length"}
+PATIENCE = 20.0
+_HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
+
+Matcher = Callable[[str, str], bool]
+
+
+def matching(verb: str, part: str) -> Matcher:
+    """Match requests of that verb whose key has ``part`` in it."""
+    return lambda found, key: found == verb and part in key
 
 
 @attrs.frozen
 class Request:
-    """One request: ``key`` is what it names, or for a listing the prefix that it asks for."""
+    """One request: a verb (LIST for listings) and the key, or the prefix that is listed."""
 
-    method: str
+    verb: str
     key: str
     status: int
 
-    @property
-    def verb(self) -> str:
-        """What S3 calls it."""
-        return self.method
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.key} -> {self.status}"
-
 
 @attrs.define
-class Held:
-    """A request that waits at the proxy. ``arrived`` is set when it is there."""
+class Plan:
+    """What should happen to the first request that matches. ``arrived`` is set when it is there."""
 
-    matches: Callable[[str, str], bool]
+    matches: Matcher
+    loses_reply: bool
     arrived: threading.Event = attrs.field(factory=threading.Event)
     released: threading.Event = attrs.field(factory=threading.Event)
+    done: threading.Event = attrs.field(factory=threading.Event)
 
     def wait(self) -> None:
         """Return when the request is there, and fail if it never comes."""
-        assert self.arrived.wait(_PATIENCE), "the request that should be held never came"
+        assert self.arrived.wait(PATIENCE), "the request that was waited for never came"
+
+    def release(self) -> None:
+        """Let the request go on, and return when the server has answered it."""
+        self.released.set()
+        assert self.done.wait(PATIENCE), "the request that was held got no answer"
 
 
 class Proxy:
     """A running proxy. ``endpoint`` is where clients go instead of the server."""
 
-    def __init__(self, upstream: str) -> None:
+    def __init__(self, upstream: str, *, keep_host: bool = True) -> None:
         self.upstream = urlsplit(upstream).netloc
+        self.keep_host = keep_host
         self.requests: list[Request] = []
-        self._held: list[Held] = []
+        self._plans: list[Plan] = []
         self._lock = threading.Lock()
-        proxy = self
-
-        class Handler(_Handler):
-            owner = proxy
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(
@@ -79,41 +82,45 @@ class Proxy:
 
     @contextmanager
     def counting(self) -> Iterator[Counter[str]]:
-        """Count the requests by kind that are made inside; the counter is filled at the end."""
+        """Count the requests made inside by their verb; the counter is filled at the end."""
         counts: Counter[str] = Counter()
         start = len(self.requests)
         yield counts
         counts.update(request.verb for request in self.requests[start:])
 
-    def since(self, start: int) -> list[Request]:
-        """Return the requests from number ``start`` on."""
-        return self.requests[start:]
-
     @contextmanager
-    def hold(self, matches: Callable[[str, str], bool]) -> Iterator[Held]:
-        """Hold the first request whose (verb, key) matches, until the end at the latest."""
-        held = Held(matches)
-        with self._lock:
-            self._held.append(held)
+    def hold(self, matches: Matcher) -> Iterator[Plan]:
+        """Hold the first request that matches until it is released, or the block ends."""
+        plan = self._add(Plan(matches, loses_reply=False))
         try:
-            yield held
+            yield plan
         finally:
-            held.released.set()
+            plan.released.set()
+
+    def lose_reply(self, matches: Matcher) -> Plan:
+        """Carry out the first request that matches, and cut the connection instead of answering."""
+        plan = Plan(matches, loses_reply=True)
+        plan.released.set()
+        return self._add(plan)
+
+    def _add(self, plan: Plan) -> Plan:
+        with self._lock:
+            self._plans.append(plan)
+        return plan
 
     def note(self, request: Request) -> None:
         """Write down what was answered."""
         with self._lock:
             self.requests.append(request)
 
-    def pause(self, verb: str, key: str) -> None:
-        """Wait here if this request should be held."""
+    def plan_for(self, verb: str, key: str) -> Plan | None:
+        """Take the plan for this request, if there is one."""
         with self._lock:
-            held = next((one for one in self._held if one.matches(verb, key)), None)
-            if held is not None:
-                self._held.remove(held)
-        if held is not None:
-            held.arrived.set()
-            held.released.wait(_PATIENCE)
+            for plan in self._plans:
+                if plan.matches(verb, key):
+                    self._plans.remove(plan)
+                    return plan
+        return None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -125,22 +132,40 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass_on(self) -> None:
         verb, key = _what(self.command, self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.owner.pause(verb, key)
+        plan = self.owner.plan_for(verb, key)
+        if plan is not None:
+            plan.arrived.set()
+            plan.released.wait(PATIENCE)
+        answer, content = self._ask(body)
+        self.owner.note(Request(verb, key, answer.status))
+        if plan is not None:
+            plan.done.set()
+            if plan.loses_reply:
+                self.close_connection = True
+                return
+        try:
+            self._answer(answer, content)
+        except OSError:  # the client gave up while its request was held
+            self.close_connection = True
+
+    def _ask(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
         if self._connection is None:
-            self._connection = http.client.HTTPConnection(self.owner.upstream, timeout=_PATIENCE)
+            self._connection = http.client.HTTPConnection(self.owner.upstream, timeout=PATIENCE)
+        keep = self.owner.keep_host
         self._connection.putrequest(
-            self.command, self.path, skip_host=True, skip_accept_encoding=True
+            self.command, self.path, skip_host=keep, skip_accept_encoding=True
         )
         for name, value in self.headers.items():
-            if name.lower() not in {"connection", "keep-alive"}:
+            if name.lower() not in {"connection", "keep-alive"} | (set() if keep else {"host"}):
                 self._connection.putheader(name, value)
         self._connection.endheaders(body)
         answer = self._connection.getresponse()
-        content = answer.read()
-        self.owner.note(Request(verb, key, answer.status))
+        return answer, answer.read()
+
+    def _answer(self, answer: http.client.HTTPResponse, content: bytes) -> None:
         self.send_response_only(answer.status, answer.reason)
         for name, value in answer.getheaders():
-            if name.lower() not in _OURS:
+            if name.lower() not in _HOP_BY_HOP:
                 self.send_header(name, value)
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         self.send_header("Content-Length", length or str(len(content)))
@@ -148,7 +173,13 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass_on  # noqa: N815 - names of http.server
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass_on  # noqa: N815 - as http.server names them
+
+    def finish(self) -> None:
+        """Close both sides."""
+        if self._connection is not None:
+            self._connection.close()
+        super().finish()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
         """Say nothing on stderr."""
@@ -157,8 +188,5 @@ class _Handler(BaseHTTPRequestHandler):
 def _what(method: str, path: str) -> tuple[str, str]:
     split = urlsplit(path)
     if method == "GET" and "list-type=2" in split.query:
-        prefix = next(
-            (part[7:] for part in split.query.split("&") if part.startswith("prefix=")), ""
-        )
-        return "LIST", unquote(prefix)
+        return "LIST", parse_qs(split.query).get("prefix", [""])[0]
     return method, unquote(split.path)
