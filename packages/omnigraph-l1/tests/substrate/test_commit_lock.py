@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from lance import LanceDataset, LanceOperation
 
 from ._support import again, commit, elsewhere, failure, head, staged, versions
@@ -41,6 +42,7 @@ def test_the_lock_is_asked_for_the_version_to_be_written(table: LanceDataset) ->
     assert locks.asked == [2]
 
 
+@pytest.mark.integration
 def test_a_version_that_appears_under_the_lock_is_seen(table: LanceDataset) -> None:
     """Under the lock Lance looks whether the version is there: one that another process wrote
     meanwhile is not replaced ("Commit conflict for version 2").
@@ -56,6 +58,7 @@ def test_a_version_that_appears_under_the_lock_is_seen(table: LanceDataset) -> N
     assert head(table) == (2, "a b r")
 
 
+@pytest.mark.integration
 def test_a_slow_commit_is_written_into_the_past(table: LanceDataset) -> None:
     """An append that was held up while its successors came and were cleaned away is written
     into the past: it is told that it succeeded, and its rows are nowhere.

@@ -11,6 +11,8 @@ import pytest
 
 from ._support import manifest_name
 
+pytestmark = pytest.mark.integration
+
 CALLS = "fsync,fdatasync,sync,syncfs,sync_file_range,msync,link,linkat,rename,renameat,renameat2"
 CODE = f"""
 import sys

@@ -9,7 +9,10 @@ import pytest
 
 from ._support import elsewhere
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
+]
 
 # Whether a child hangs depends on whether the parent's last thread was idle already when it
 # forked, so several are forked until one does.

@@ -38,6 +38,7 @@ def test_the_reference_is_the_last_thing_written(table: LanceDataset) -> None:
     assert rows(lance.dataset(f"{table.uri}/tree/x")) == "a b"
 
 
+@pytest.mark.integration
 def test_a_killed_creator_leaves_it(table: LanceDataset) -> None:
     """The same with a real process that is killed while it waits to write the reference."""
     refs = Path(table.uri) / "_refs" / "branches"

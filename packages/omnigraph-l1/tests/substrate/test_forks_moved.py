@@ -82,6 +82,7 @@ def test_a_compacted_branch_does_not_survive_a_move_by_its_history(
     )
 
 
+@pytest.mark.integration
 def test_a_relative_root_is_recorded_relative_to_the_working_directory(tmp_path: Path) -> None:
     """A branch made through a relative URI records that: from elsewhere it cannot be read."""
     code = """

@@ -14,9 +14,12 @@ from ._support import create, elsewhere, files, head
 NOBODY = 65534
 DENIED = "Permission denied (os error 13)"
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() != 0, reason="only root can become another user"
-)
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        os.name != "posix" or os.geteuid() != 0, reason="only root can become another user"
+    ),
+]
 
 # Everything is imported while we are root: nobody may not even read the interpreter's files.
 BECOME_NOBODY = """

@@ -17,6 +17,8 @@ from omnigraph_testing import S3Server, S3Store, ServerUnavailable, start_s3
 from ._proxy import Proxy
 from ._support import failure
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def moto() -> Iterator[S3Server]:
