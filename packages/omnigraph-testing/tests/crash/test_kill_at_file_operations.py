@@ -1,4 +1,4 @@
-"""Killed at the n-th operation on files, whoever makes it: Python, Rust, a child process."""
+"""Killed at the n-th operation on files, whoever makes it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lance
-import pyarrow as pa
 import pytest
 
 from omnigraph_testing import AtFileOperation, Crash, NeverKilled
@@ -23,11 +21,6 @@ def save(place: Path) -> None:
     (place / "new").rename(place / "file")
     directory = os.open(place, os.O_RDONLY)
     os.fsync(directory)
-
-
-def append_row(place: Path) -> None:
-    """Commit a version with plain lance, whose writes Python never sees."""
-    lance.write_dataset(pa.table({"n": [2]}), str(place / "t.lance"), mode="append")
 
 
 def two_processes(place: Path) -> None:
@@ -80,17 +73,6 @@ def test_operations_elsewhere_do_not_count(crash: Crash, tmp_path: Path) -> None
     (tmp_path / "root").mkdir()
     with pytest.raises(NeverKilled):
         crash.run(save, tmp_path, kill=AtFileOperation(1, root=tmp_path / "root"))
-
-
-@pytest.mark.parametrize(("at", "versions"), [("before", 1), ("after", 2)])
-def test_lance_is_killed_in_the_middle_of_a_commit(
-    crash: Crash, tmp_path: Path, at: str, versions: int
-) -> None:
-    """Lance's Rust code is stopped at the link that makes a version visible, on either side."""
-    lance.write_dataset(pa.table({"n": [1]}), str(tmp_path / "t.lance"))
-    link = AtFileOperation(1, root=tmp_path, kind="link", path="*.manifest", at=at)
-    assert crash.run(append_row, tmp_path, kill=link).killed
-    assert len(lance.dataset(str(tmp_path / "t.lance")).versions()) == versions
 
 
 def test_a_child_process_is_killed_with_all_others(crash: Crash, tmp_path: Path) -> None:

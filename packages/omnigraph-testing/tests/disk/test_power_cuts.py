@@ -1,4 +1,4 @@
-"""Power cuts played back: careful programs lose nothing, careless ones are caught, lance too."""
+"""Power cuts played back: careful programs lose nothing, careless ones are caught."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import lance
-import pyarrow as pa
 import pytest
 
 from omnigraph_testing import (
@@ -71,14 +69,6 @@ def overwrite(place: Path) -> None:
     mark("changed")
 
 
-def append_rows(place: Path) -> None:
-    """Commit three versions with plain lance."""
-    for version in (1, 2, 3):
-        mode = "create" if version == 1 else "append"
-        lance.write_dataset(pa.table({"n": [version]}), str(place / "t.lance"), mode=mode)
-        mark(str(version))
-
-
 def lost_documents(trace: Trace, model: DiskModel, where: str = "document") -> Iterator[PowerCut]:
     """Find the states in which a version that was acknowledged is not whole."""
     for state in trace.power_cuts(model=model, limit=400):
@@ -87,17 +77,6 @@ def lost_documents(trace: Trace, model: DiskModel, where: str = "document") -> I
         found = state.image.nodes.get(where)
         if found not in allowed and not (newest == 0 and found is None):
             yield state
-
-
-def lost_rows(state: PowerCut, place: Path) -> bool:
-    """Tell whether a dataset lacks a version that was acknowledged."""
-    newest = int(state.acknowledged[-1]) if state.acknowledged else 0
-    state.materialise(place)
-    try:
-        rows = lance.dataset(str(place / "t.lance")).to_table()["n"].to_pylist()
-    except (OSError, ValueError, KeyError):
-        rows = []
-    return rows[:newest] != list(range(1, newest + 1))
 
 
 @MODELS
@@ -169,23 +148,6 @@ def test_changing_in_place_can_tear(crash: Crash, tmp_path: Path, model: DiskMod
     assert {CONTENT, changed} < contents
     assert {len(content) for content in contents} == {len(CONTENT)}
     assert [node for node, acknowledged in found if acknowledged] == [changed]
-
-
-@MODELS
-def test_plain_lance_loses_what_it_acknowledged(
-    crash: Crash, tmp_path: Path, model: DiskModel
-) -> None:
-    """Lance syncs nothing: in some state a version that it returned from is gone or torn."""
-    root = tmp_path / "root"
-    root.mkdir()
-    trace = crash.record(append_rows, root, root=root)
-    kinds = {type(each).__name__ for each in trace.file_operations}
-    assert kinds == {"Mkdir", "Create", "Write", "Rename", "Link", "Unlink"}
-    cuts = trace.power_cuts(model=model, limit=60)
-    lost = [lost_rows(state, tmp_path / str(number)) for number, state in enumerate(cuts)]
-    assert any(lost)
-    assert not all(lost)
-    assert not lost_rows(trace.after_all(), tmp_path / "after-all")
 
 
 def test_the_same_seed_gives_the_same_states(crash: Crash, tmp_path: Path) -> None:
