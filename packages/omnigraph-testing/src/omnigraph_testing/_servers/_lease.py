@@ -130,7 +130,7 @@ def _start(kind: ServerKind, parent: Path) -> tuple[Lease, dict[str, Any]]:
     said = ""
     for _attempt in range(START_ATTEMPTS):
         directory = Path(tempfile.mkdtemp(prefix=f"s3-{kind.value}-", dir=parent))
-        log = directory / "server.log"
+        log = directory.with_suffix(".log")  # outside: the supervisor removes the directory
         keys = S3Store("", BUCKET, access_key="omnigraph", secret_key=secrets.token_hex(16))
         launch = plan_launch(kind, directory, keys)
         store = attrs.evolve(keys, endpoint=f"http://127.0.0.1:{launch.port}")
@@ -139,13 +139,13 @@ def _start(kind: ServerKind, parent: Path) -> tuple[Lease, dict[str, Any]]:
         lease = _connect(known)
         if lease is not None:
             try:
-                said = _wait_until_ready(kind, lease, log)
+                if _wait_until_ready(kind, lease):
+                    return lease, known
             except BaseException:
                 lease.release()
                 raise
-            if not said:
-                return lease, known
             lease.release()
+        said = _tail(log)
     raise ServerUnavailable(
         server=kind.value,
         reason=f"it ended {START_ATTEMPTS} times while starting, the last time saying: {said}",
@@ -179,20 +179,19 @@ def _supervise(kind: ServerKind, directory: Path, log: Path, launch: Launch) -> 
     return {**answer, "token": token}
 
 
-def _wait_until_ready(kind: ServerKind, lease: Lease, log: Path) -> str:
-    """Return "" once a PUT lands, or what the log says if the server ended before."""
+def _wait_until_ready(kind: ServerKind, lease: Lease) -> bool:
+    """Return true once a PUT lands, false if the server ended before."""
     deadline = time.monotonic() + START_SECONDS
     answer = "nothing listens yet"
     while time.monotonic() < deadline:
-        said = _tail(log)
         if not lease.is_alive():
-            return said or "nothing"
+            return False
         try:
             status, _ = signed_request(lease.store, "PUT", "")
             if status in (200, 409):
                 status, _ = signed_request(lease.store, "PUT", "ready", body=b"yes")
                 if status == 200:  # noqa: PLR2004
-                    return ""
+                    return True
             answer = f"it answered {status}"
         except (OSError, http.client.HTTPException) as exc:
             answer = str(exc)
@@ -206,6 +205,6 @@ def _wait_until_ready(kind: ServerKind, lease: Lease, log: Path) -> str:
 
 def _tail(log: Path) -> str:
     try:
-        return log.read_text(errors="replace")[-LOG_TAIL:]
+        return log.read_text(errors="replace")[-LOG_TAIL:].strip() or "nothing"
     except OSError:
-        return ""
+        return "nothing"
