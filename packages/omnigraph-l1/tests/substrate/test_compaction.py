@@ -94,3 +94,14 @@ def test_superseded_rows_go_only_from_fragments_with_enough_of_them(two: LanceDa
     two.optimize.compact_files(materialize_deletions_threshold=0.0)
     (fragment,) = again(two).get_fragments()
     assert (fragment.physical_rows, fragment.num_deletions) == (2, 0)
+
+
+def test_each_publish_adds_a_fragment(keyed: LanceDataset) -> None:
+    """An append-only manifest without compaction grows by one fragment a publish; a compaction
+    brings it back to one.
+    """
+    for number in range(5):
+        upsert(again(keyed), f"k{number}")
+        assert len(again(keyed).get_fragments()) == 2 + number
+    again(keyed).optimize.compact_files()
+    assert len(again(keyed).get_fragments()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -217,3 +218,13 @@ def test_an_abandoned_delete_leaves_only_files(two: LanceDataset) -> None:
     (added,) = files(two.uri) - before
     assert added.startswith("_deletions/0-2-")
     assert head(two) == (2, "a b c")
+
+
+@pytest.mark.parametrize(("step", "least", "most"), [(1, 0.0, 0.1), (3, 0.1, 1.0), (997, 3.9, 4.1)])
+def test_inline_row_ids_cost_up_to_four_bytes_a_row(step: int, least: float, most: float) -> None:
+    """Inline row ids cost 4 bytes a row in the manifest where they lie far apart, so compact after
+    large upserts; next to nothing where they lie close together and in order.
+    """
+    ids = range(0, 10_000 * step, step)
+    inline = RowIdSequence(list(ids)).to_inline_metadata().json()
+    assert least <= len(json.loads(inline)["Inline"]) / len(ids) <= most

@@ -59,13 +59,17 @@ def test_a_bucket_that_is_not_there(s3_store: S3Store) -> None:
 
 
 def test_opening_at_a_version_is_refused_without_a_listing(s3_store: S3Store) -> None:
-    """Opening at a version asks with HEAD: a wrong secret is refused at once, with another text,
-    which looks like a version that is not there but for the 403.
+    """Opening at a version asks with HEAD: a wrong secret is refused at once, with another text:
+    "LanceError(IO): The operation lacked the necessary privileges to complete for path …".
     """
     create(s3_store.uri("t"), "a", options=s3_store.storage_options)
     options = {**s3_store.storage_options, "aws_secret_access_key": "wrong"}
     failed = failure(lambda: lance.dataset(s3_store.uri("t"), version=1, storage_options=options))
-    failed.require("ValueError", "", contains=["403 Forbidden"])
+    failed.require(
+        "ValueError",
+        "LanceError(IO): The operation lacked the necessary privileges to complete for path ",
+        contains=["403 Forbidden"],
+    )
 
 
 def test_what_is_not_there_is_told_as_on_disk(s3_store: S3Store) -> None:

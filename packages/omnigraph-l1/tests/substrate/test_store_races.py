@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
 import lance
 import pytest
-from lance import LanceDataset
+from lance import LanceDataset, LanceOperation
 
 from omnigraph_testing import S3Store
 
@@ -20,6 +21,7 @@ from ._support import (
     Failure,
     again,
     append,
+    commit,
     create,
     finish,
     head,
@@ -27,6 +29,7 @@ from ._support import (
     outcome,
     rows,
     spawn,
+    staged,
     upsert,
     versions,
 )
@@ -79,6 +82,24 @@ def test_a_slow_publisher_is_written_into_the_past(
     assert slow.version == 2
     assert head(direct) == (4, "a x y z")
     assert versions(direct) == [2, 4]
+
+
+def test_a_commit_lock_replaces_the_atomic_put(
+    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+) -> None:
+    """commit_lock= *replaces* the atomic put: by itself it is no protection between processes. A
+    version that was written between the look and the put is overwritten: its rows are lost.
+    """
+    operation = LanceOperation.Append(staged(slow, "c"))
+    with ThreadPoolExecutor(1) as pool, proxy.hold(matching("PUT", manifest_name(2))) as held:
+        waiting = pool.submit(
+            outcome, lambda: commit(slow, operation, commit_lock=lambda _: nullcontext())
+        )
+        held.wait()
+        assert append(direct, "lost").version == 2
+        held.release()
+        assert waiting.result(20) is None, "it used to be told that it succeeded"
+    assert head(direct) == (2, "a c")
 
 
 def test_of_two_creators_of_a_branch_the_loser_sets_its_head(
