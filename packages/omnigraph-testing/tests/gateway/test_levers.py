@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import attrs
@@ -282,3 +283,34 @@ def test_no_call_of_lance_blocks_a_gateway_in_its_own_process(
         cwd=tmp_path,
     )
     assert done.stdout.split() == [b"done", b"True"]
+
+
+MANY_GETS = """
+import pickle, sys
+from concurrent.futures import ThreadPoolExecutor
+store = pickle.load(sys.stdin.buffer).obstore()
+store.put("x", b"1" * 1000)
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(lambda _: store.get("x").bytes(), range(600)))
+"""
+
+
+def test_it_carries_hundreds_of_requests_a_second_on_one_core(faulty_s3: FaultyS3) -> None:
+    """Counted in the processor time of its thread, which other load on the machine does not change.
+
+    Measured: 0.2 to 0.45 ms for each request, so 2,200 to 4,900 a second.
+    """
+
+    async def processor_time() -> float:
+        return time.thread_time()
+
+    before = faulty_s3._thread.call(processor_time())
+    subprocess.run(
+        [sys.executable, "-c", MANY_GETS],
+        input=pickle.dumps(faulty_s3.store),
+        check=True,
+        timeout=60,
+    )
+    spent = faulty_s3._thread.call(processor_time()) - before
+    assert len(faulty_s3.requests) == 601
+    assert len(faulty_s3.requests) / spent > 400
