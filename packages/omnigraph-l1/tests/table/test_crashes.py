@@ -1,0 +1,132 @@
+"""Processes killed in the middle of everything: readers go on, the next writer needs no help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from people import SCHEMA, ids, rows
+
+from omnigraph_l1 import Table, failpoints
+from omnigraph_testing import Crash, Crashed
+
+pytestmark = pytest.mark.integration
+
+
+def fill(place: Path) -> list[str]:
+    """A table with rows in two fragments, to be worked on."""
+    table = Table.create(place / "t", SCHEMA, durability="none")
+    table.append(rows("a", "b")).table.append(rows("c", "d"))
+    return [str(place / "t")]
+
+
+def append(place: str) -> None:
+    """Add a row."""
+    Table.open(place).append(rows("new"))
+
+
+def upsert(place: str) -> None:
+    """Change a row and add one."""
+    Table.open(place).upsert(rows("a", "new", age=2), "id")
+
+
+def delete(place: str) -> None:
+    """Take a row away."""
+    Table.open(place).delete("id = 'd'")
+
+
+def overwrite(place: str) -> None:
+    """Replace all rows."""
+    Table.open(place).overwrite(rows("x", "y"))
+
+
+def merge(place: str) -> None:
+    """The one-step merge."""
+    Table.open(place).merge_exclusively(rows("new"), key="id", write_id="w")
+
+
+def restore(place: str) -> None:
+    """Back to the first rows."""
+    Table.open(place).restore(2)
+
+
+def compact(place: str) -> None:
+    """Merge the fragments."""
+    Table.open(place).compact()
+
+
+def index(place: str) -> None:
+    """Build an index."""
+    Table.open(place).create_index("id")
+
+
+def fork(place: str) -> None:
+    """Start a branch."""
+    Table.open(place).fork("side.1")
+
+
+WORK = {
+    append: "a b c d new",
+    upsert: "a b c d new",
+    delete: "a b c",
+    overwrite: "x y",
+    merge: "a b c d new",
+    restore: "a b",
+    compact: "a b c d",
+    index: "a b c d",
+    fork: "a b c d",
+}
+
+
+def check(crashed: Crashed, after: str) -> None:
+    """Before or after, nothing between; and the next writer works."""
+    table = Table.open(crashed.arguments[0])
+    assert " ".join(ids(table.read())) in {"a b c d", after}, str(crashed)
+    commit = table.append(rows("next"))
+    assert commit.follows_base, str(crashed)
+    assert "next" in ids(commit.table.read())
+
+
+@pytest.mark.parametrize("work", WORK, ids=lambda work: work.__name__)
+def test_killed_at_each_named_point(crash: Crash, work: object) -> None:
+    """SIGKILL between any two steps that have a name."""
+    killed = 0
+    for crashed in crash.everywhere(work, prepare=fill):  # type: ignore[arg-type]
+        assert crashed.outcome.killed
+        check(crashed, WORK[work])  # type: ignore[index]
+        killed += 1
+    assert killed > 0
+
+
+@pytest.mark.parametrize("work", WORK, ids=lambda work: work.__name__)
+def test_killed_at_file_operations(crash: Crash, work: object) -> None:
+    """SIGKILL before a file operation, also those of Lance itself, which have no name."""
+    sample = crash.everywhere(work, prepare=fill, by="file operations", limit=6, seed=7)  # type: ignore[arg-type]
+    for crashed in sample:
+        check(crashed, WORK[work])  # type: ignore[index]
+
+
+def create(place: str) -> None:
+    """Make a table."""
+    Table.create(Path(place) / "t", SCHEMA)
+
+
+def test_a_creation_cut_short_is_finished_by_trying_again(crash: Crash) -> None:
+    """Wherever it died, creating it again gives a table, or finds the one that is there."""
+    for crashed in crash.everywhere(create, by="file operations", limit=12):
+        place = crashed.place / "t"
+        try:
+            table = Table.create(place, SCHEMA)
+        except Exception:
+            table = Table.open(place)
+        assert ids(table.append(rows("a")).table.read()) == ["a"]
+
+
+def test_every_declared_point_of_the_table_is_passed(crash: Crash) -> None:
+    """A point that no work here passes would never be killed at."""
+    passed: set[str] = set()
+    for work in WORK:
+        (place,) = fill(crash.directory / f"points-{work.__name__}")
+        passed |= set(crash.points(work, place))
+    declared = {name for name in failpoints.declared() if not name.startswith("l1.refs")}
+    assert passed >= {name for name in declared if name.startswith("l1.")}

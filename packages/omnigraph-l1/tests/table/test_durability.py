@@ -1,0 +1,138 @@
+"""Power cuts on local disk: what was acknowledged is there, whole, in every state that one leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from people import SCHEMA, ids, rows
+
+from omnigraph_l1 import Durability, Table
+from omnigraph_l1.errors import L1Error
+from omnigraph_testing import Crash, PowerCut, mark
+
+pytestmark = pytest.mark.integration
+
+
+def busy_life(place: str, durability: str) -> None:
+    """Every way of committing, each acknowledged with what must be readable from then on."""
+    table = Table.create(place, SCHEMA, durability=durability)
+    mark("")
+    table = table.append(rows("a", "b")).table
+    mark("a b")
+    table = table.upsert(rows("b", "c"), "id").table
+    mark("a b c")
+    table = table.merge_exclusively(rows("d"), key="id", write_id="w").table
+    mark("a b c d")
+    table = table.delete("id = 'a'").table
+    mark("b c d")
+    table = table.compact().table
+    mark("b c d ")
+    table = table.create_index("id").table
+    mark("b c d  ")
+    table = table.restore(2).table
+    mark("a b")
+    table.commit(table.stage_written([table.write_target.write(rows("e"))]))
+    mark("a b e")
+
+
+LIFE = ["", "a b", "a b c", "a b c d", "b c d", "b c d", "b c d", "a b", "a b e"]
+
+
+def branch_life(place: str, durability: str) -> None:
+    """A branch, its rows, and a tag."""
+    table = Table.create(place, SCHEMA, durability=durability).append(rows("a")).table
+    mark("")
+    branch = table.fork("side.1")
+    mark("a")
+    branch = branch.append(rows("b")).table
+    mark("a b")
+    branch.tag("v1")
+    mark("a b tagged")
+
+
+def after(state: PowerCut, folder: Path) -> Path:
+    """Build what the power cut left."""
+    return state.materialise(folder) / "table"
+
+
+def test_no_acknowledged_version_is_torn_or_lost(crash: Crash, tmp_path: Path) -> None:
+    """In each state the table opens, with the rows of the last acknowledged commit or later."""
+    (tmp_path / "disk").mkdir()
+    trace = crash.record(
+        busy_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
+    )
+    for number, state in enumerate(trace.power_cuts(limit=600)):
+        acknowledged = len(state.acknowledged)
+        if not acknowledged:
+            continue
+        place = after(state, tmp_path / f"state-{number}")
+        table = Table.open(place)
+        found = " ".join(ids(table.read()))
+        assert found in LIFE[acknowledged - 1 : acknowledged + 1], str(state)
+        assert table.version >= acknowledged, str(state)
+        assert ids(table.find("id", ["b"])) == ids(table.read(filter="id = 'b'")), str(state)
+
+
+def test_the_next_writer_works_after_any_power_cut(crash: Crash, tmp_path: Path) -> None:
+    """Whatever state is left, the table can be created or opened, and written."""
+    (tmp_path / "disk").mkdir()
+    trace = crash.record(
+        busy_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
+    )
+    for number, state in enumerate(trace.power_cuts(limit=150, seed=1)):
+        place = after(state, tmp_path / f"state-{number}")
+        try:
+            table = Table.open(place)
+        except L1Error:
+            assert not state.acknowledged, str(state)
+            table = Table.create(place, SCHEMA)
+        commit = table.append(rows("next"))
+        assert commit.follows_base, str(state)
+        assert ids(commit.table.read()) == sorted([*ids(table.read()), "next"]), str(state)
+
+
+def test_branches_and_tags_survive_too(crash: Crash, tmp_path: Path) -> None:
+    """A fork that was acknowledged opens, with its rows; a tag is listed."""
+    (tmp_path / "disk").mkdir()
+    trace = crash.record(
+        branch_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
+    )
+    # Lance records where a branch came from by its absolute path, so the states stand there.
+    original = tmp_path / "disk"
+    for number, state in enumerate(trace.power_cuts(limit=300)):
+        if not state.acknowledged[1:]:
+            continue
+        original.rename(tmp_path / f"was-{number}")
+        state.materialise(original)
+        branch = Table.open(original / "table", branch="side.1")
+        assert set(state.acknowledged[-1].split()) - {"tagged"} <= set(ids(branch.read())), state
+        if "tagged" in state.acknowledged[-1]:
+            assert "v1" in branch.tags(), str(state)
+
+
+def test_durability_none_is_what_it_says(crash: Crash, tmp_path: Path) -> None:
+    """Without flushing some state loses what was acknowledged: the instrument can see it."""
+    (tmp_path / "disk").mkdir()
+    trace = crash.record(
+        busy_life, str(tmp_path / "disk" / "table"), "none", root=tmp_path / "disk"
+    )
+    lost = 0
+    for number, state in enumerate(trace.power_cuts(limit=100)):
+        if not state.acknowledged:
+            continue
+        place = after(state, tmp_path / f"state-{number}")
+        try:
+            found = " ".join(ids(Table.open(place).read()))
+        except L1Error:
+            lost += 1
+        else:
+            lost += found not in LIFE[len(state.acknowledged) - 1 :]
+    assert lost > 0
+
+
+def test_full_is_the_default_and_none_must_be_asked_for(tmp_path: Path) -> None:
+    """Who says nothing gets the safe one; a wrong word is refused."""
+    assert Durability("full") is Durability.FULL
+    with pytest.raises(ValueError, match="often"):
+        Table.create(tmp_path / "t", SCHEMA, durability="often")

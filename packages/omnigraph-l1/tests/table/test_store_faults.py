@@ -1,0 +1,148 @@
+"""A store that fails, for real: every request through a gateway, Lance's own client in front."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from people import SCHEMA, ids, rows
+
+from omnigraph_l1 import Storage, Table
+from omnigraph_l1.errors import L1Error, OutcomeUnknown, StoreUnavailable
+from omnigraph_testing import Answer, CutReply, CutRequest, Effect, FaultyS3, Refuse, Rule
+
+VERSION_FILES = "*/_versions/*.manifest"
+
+
+@pytest.fixture
+def far(faulty_s3: FaultyS3) -> Table:
+    """A table with a row, on a store that can fail; retries are few, to be quick."""
+    options = {**faulty_s3.storage_options, "client_max_retries": "2", "client_retry_timeout": "5"}
+    return (
+        Table.create(Storage.resolve(faulty_s3.uri("t"), options), SCHEMA).append(rows("a")).table
+    )
+
+
+def test_requests_of_each_operation(far: Table, faulty_s3: FaultyS3) -> None:
+    """Opening costs 2 requests, refreshing 1, an append 4, the same on a branch plus one look."""
+    storage = far._pinned.storage
+    with faulty_s3.expect(max_requests=2):
+        Table.open(storage)
+    with faulty_s3.expect(max_requests=2):
+        Table.open(storage, version=1)
+    with faulty_s3.expect(max_requests=1):
+        far.refresh()
+    with faulty_s3.expect(max_requests=4):
+        far = far.append(rows("b")).table
+    with faulty_s3.expect(max_requests=1):
+        far.refresh()
+    branch = far.fork("side.1")
+    with faulty_s3.expect(max_requests=5):
+        branch.append(rows("c"))
+    with faulty_s3.expect(max_requests=5):
+        Table.open(storage, branch="side.1")
+
+
+def test_requests_do_not_grow_with_history(far: Table, faulty_s3: FaultyS3) -> None:
+    """After sixty versions an open, a refresh and an append cost what they cost before."""
+    for number in range(60):
+        far = far.append(rows(f"n{number}")).table
+    storage = far._pinned.storage
+    with faulty_s3.expect(max_requests=2):
+        Table.open(storage)
+    with faulty_s3.expect(max_requests=1):
+        far.refresh()
+    with faulty_s3.expect(max_requests=4):
+        far.append(rows("last"))
+
+
+@pytest.mark.parametrize(
+    "effect", [CutReply(), Answer(500), Answer(503), Answer(500, applied=True)], ids=str
+)
+def test_one_fault_at_the_version_file_is_got_over(
+    far: Table, faulty_s3: FaultyS3, effect: Effect
+) -> None:
+    """A reply that is lost, or an error though it was applied: one commit, with one's row once."""
+    faulty_s3.inject(Rule(effect, "PUT", key=VERSION_FILES, times=1))
+    commit = far.append(rows("mine"))
+    assert commit.follows_base
+    assert ids(far.refresh().read()) == ["a", "mine"]
+    assert far.refresh().version == far.version + 1
+
+
+def test_a_commit_whose_every_reply_is_lost_is_found_by_its_id(
+    far: Table, faulty_s3: FaultyS3
+) -> None:
+    """The write happened, the client never heard: its own id in the new version tells."""
+    faulty_s3.inject(Rule(CutReply(), "PUT", key=VERSION_FILES))
+    commit = far.append(rows("mine"))
+    faulty_s3.clear()
+    assert ids(commit.table.read()) == ["a", "mine"]
+    assert far.refresh().version == commit.version
+
+
+@pytest.mark.parametrize("effect", [CutRequest(), Refuse()], ids=str)
+def test_a_commit_that_was_never_made_is_told_as_unknown(
+    far: Table, faulty_s3: FaultyS3, effect: Effect
+) -> None:
+    """The PUT may still land: nobody guesses, the error names the id, the staged files stay."""
+    staged = far.stage_append(rows("mine"))
+    faulty_s3.inject(Rule(effect, "PUT", key=VERSION_FILES, times=1))
+    with pytest.raises(OutcomeUnknown) as caught:
+        far.commit(staged, transaction_id="my-own-id")
+    faulty_s3.clear()
+    assert caught.value.write_id == "my-own-id"
+    assert ids(far.refresh().read()) == ["a"]
+    assert ids(far.commit(staged).table.read()) == ["a", "mine"]
+
+
+def test_a_put_that_lands_after_it_was_given_up(far: Table, faulty_s3: FaultyS3) -> None:
+    """It is told as unknown, and found by its id when it has landed."""
+    staged = far.stage_append(rows("mine"))
+    held = faulty_s3.hold("PUT", key=VERSION_FILES, cut=True, times=None)
+    with pytest.raises(OutcomeUnknown) as caught:
+        far.commit(staged)
+    held.release()
+    faulty_s3.clear()
+    deadline = time.monotonic() + 20
+    while (landed := far.refresh()) is far:
+        assert time.monotonic() < deadline, "what was held has not landed"
+    assert ids(landed.read()) == ["a", "mine"]
+    record = landed.dataset.read_transaction(landed.version)
+    assert record.uuid == caught.value.write_id
+
+
+def test_the_store_goes_down_and_comes_back(far: Table, faulty_s3: FaultyS3) -> None:
+    """While it is down each call says so; afterwards the same handle works."""
+    with faulty_s3.down():
+        for attempt in (far.refresh, lambda: far.append(rows("b")), lambda: far.read()):
+            with pytest.raises(StoreUnavailable):
+                attempt()
+    assert ids(far.append(rows("b")).table.read()) == ["a", "b"]
+
+
+def test_a_lost_reply_of_a_merge_is_not_guessed(far: Table, faulty_s3: FaultyS3) -> None:
+    """It lands once or is told as unknown with the caller's id; never twice, never in silence."""
+    faulty_s3.inject(Rule(CutReply(), "PUT", key=VERSION_FILES, times=1))
+    try:
+        far.merge_exclusively(rows("key"), key="id", write_id="w-1")
+    except OutcomeUnknown as unknown:
+        assert unknown.write_id == "w-1"
+    faulty_s3.clear()
+    assert ids(far.refresh().read()) == ["a", "key"]
+
+
+def test_errors_everywhere_lose_nothing(far: Table, faulty_s3: FaultyS3) -> None:
+    """With a tenth of all requests failing, each acknowledged row is there once."""
+    faulty_s3.inject(Rule(Answer(503), probability=0.1, seed=3))
+    acknowledged, table = ["a"], far
+    for number in range(15):
+        try:
+            table = table.append(rows(f"n{number}")).table
+        except OutcomeUnknown as unknown:
+            raise AssertionError(unknown) from unknown
+        except L1Error:
+            continue
+        acknowledged.append(f"n{number}")
+    faulty_s3.clear()
+    assert ids(far.refresh().read()) == sorted(acknowledged)
