@@ -78,8 +78,8 @@ def test_defaults_are_short_and_can_be_changed() -> None:
     assert Storage.resolve(place, KEYS, environ={}).lance_options | KEYS == {
         **KEYS,
         "client_max_retries": "3",
-        "client_retry_timeout": "15",
-        "connect_timeout": "3000ms",
+        "client_retry_timeout": "10",
+        "connect_timeout": "2000ms",
         "timeout": "30000ms",
     }
     given_options = {

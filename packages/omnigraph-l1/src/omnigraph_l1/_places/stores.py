@@ -79,9 +79,15 @@ def _built(place: Place, options: dict[str, str]) -> ObjectStore:
             place=str(place),
             option="storage_options",
             reason="are refused by obstore",
-            remedy=f"It says: {str(error).splitlines()[0]}",
+            remedy=f"It says: {_without_values(str(error).splitlines()[0], options)}",
         ) from None
     return store
+
+
+def _without_values(text: str, options: dict[str, str]) -> str:
+    for value in options.values():
+        text = text.replace(value, "…") if value else text
+    return text
 
 
 def _is_for_store(name: str) -> bool:

@@ -53,7 +53,7 @@ class LocalBackend:
 
     keeps_tombstones = False
     attempts = 3
-    seconds = 15.0
+    seconds = 10.0
 
     def __init__(self, root: Path, below: str, *, flush: bool, patience: float = _PATIENCE) -> None:
         self._root = root

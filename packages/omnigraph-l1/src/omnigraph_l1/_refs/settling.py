@@ -39,7 +39,7 @@ class Patience:
     """How often, and for how long, a write is tried again."""
 
     attempts: int = 4
-    seconds: float = 15.0
+    seconds: float = 10.0
 
 
 @attrs.frozen
