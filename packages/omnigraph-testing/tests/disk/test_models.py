@@ -91,6 +91,27 @@ def test_a_sync_of_a_file_keeps_its_bytes_but_not_its_name() -> None:
     assert trees(cuts.power_cuts(model=EXT4_LIKE_DISK), 4) == [{"f": b"abc"}]
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_sync_of_one_file_does_not_keep_the_bytes_of_another(model: DiskModel) -> None:
+    """Each file's bytes are synced by themselves, in both models."""
+    made = (create(2, "f"), write(2, b"abc"), create(3, "g"), write(3, b"def"))
+    cuts = trace(*made, sync(3), sync(ROOT), Mark(text="ok")).power_cuts(model=model)
+    found = trees(cuts, 7)
+    assert {tree["f"] for tree in found} >= {b"", b"abc"}
+    assert {tree["g"] for tree in found} == {b"def"}
+
+
+def test_an_old_name_that_is_safely_gone_means_a_new_one_that_is_there() -> None:
+    """A move whose old directory alone was synced is on disk as a whole."""
+    made = [Mkdir(file=number, directory=ROOT, name=f"d{number}", path="") for number in (2, 3)]
+    move = Rename(
+        file=4, directory=2, name="f", new_directory=3, new_name="f", path="", new_path=""
+    )
+    operations = (*made, create(4, "f", 2), SyncAll(path=""), move, sync(2), Mark(text="ok"))
+    cuts = trace(*operations).power_cuts(model=STRICT_DISK)
+    assert [sorted(tree) for tree in trees(cuts, 7)] == [["d2", "d3", "d3/f"]]
+
+
 def test_a_sync_of_another_directory_does_not_help() -> None:
     """Each directory is synced by itself, in the strict model."""
     made = Mkdir(file=2, directory=ROOT, name="d", path="/r/d")

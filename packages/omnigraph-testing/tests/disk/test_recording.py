@@ -47,6 +47,7 @@ def names(root: Path) -> None:
     os.mknod(root / "n")
     os.link(root / "d" / "a", root / "b")
     os.symlink("b", root / "s")
+    os.rename(root / "d" / "a", root / "b")  # the same file: nothing
     os.rename(root / "b", root / "c")
     call("renameat2", AT_FDCWD, os.fsencode(root / "c"), AT_FDCWD, os.fsencode(root / "n"), 2)
     os.unlink(root / "s")
@@ -158,6 +159,12 @@ def processes(root: Path) -> None:
     code = f"open({str(root / 'f')!r}, 'w').write('abc')"
     subprocess.run([sys.executable, "-c", code], check=True)
     subprocess.run(["/bin/sh", "-c", f"echo def >> '{root}/f'"], check=True)
+
+
+def leave_one_running(root: Path) -> None:
+    """Start a process that never ends, and go."""
+    other = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    (root / "pid").write_text(str(other.pid))
 
 
 def anything(root: Path, seed: int) -> None:
@@ -323,6 +330,13 @@ def test_other_processes_are_followed(crash: Crash, tmp_path: Path) -> None:
     """What a child process does counts as well, whatever program it is."""
     trace = crash.record(processes, tmp_path, root=tmp_path)
     assert steps(trace) == ["create f", "write f [0:3]", "write f [3:7]"]
+
+
+def test_nothing_that_was_followed_is_left(crash: Crash, tmp_path: Path) -> None:
+    """A process that the function leaves behind ends with the recording."""
+    crash.record(leave_one_running, tmp_path, root=tmp_path, deadline=20.0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_what_stands_there_before_has_an_identity(crash: Crash, tmp_path: Path) -> None:
