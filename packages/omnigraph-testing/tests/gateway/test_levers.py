@@ -314,3 +314,35 @@ def test_it_carries_hundreds_of_requests_a_second_on_one_core(faulty_s3: FaultyS
     spent = faulty_s3._thread.call(processor_time()) - before
     assert len(faulty_s3.requests) == 601
     assert len(faulty_s3.requests) / spent > 400
+
+
+def test_a_hold_that_cuts_does_so_at_once(faulty_s3: FaultyS3) -> None:
+    """The client, which would wait for half a minute, knows while the request is still held."""
+    with faulty_s3.hold("PUT", cut=True):
+        with pytest.raises(GenericError, match="error sending request"):
+            faulty_s3.obstore().put("x", b"1", mode="create")
+        assert [each.ended for each in faulty_s3.requests] == [None]
+        assert time.monotonic() - faulty_s3.requests[0].started < 10
+    assert faulty_s3.wait_until_idle()
+    assert faulty_s3.requests[0].store_status == 200
+
+
+def test_connections_to_the_store_are_used_again(faulty_s3: FaultyS3) -> None:
+    """A second gateway before the first: requests one after another need one connection of it."""
+    with start_faulty_s3(faulty_s3.store) as before_it:
+        for number in range(5):
+            before_it.obstore().put(f"x{number}", b"1")
+        assert len({each.connection for each in before_it.requests}) == 5
+    assert {each.connection for each in faulty_s3.requests} == {1}
+
+
+def test_a_connection_that_the_store_has_closed_is_not_used_again(faulty_s3: FaultyS3) -> None:
+    """The store was down for a moment; the next request is served, and was sent once."""
+    with start_faulty_s3(faulty_s3.store) as before_it:
+        store = before_it.obstore()
+        store.put("x", b"1", mode="create")
+        with faulty_s3.down():
+            pass
+        store.put("y", b"1", mode="create")
+        assert [each.status for each in before_it.requests] == [200, 200]
+    assert [each.key for each in faulty_s3.requests] == ["x", "y"]
