@@ -227,7 +227,8 @@ def refused(attempt):
 if os.access(place + "/_versions", os.R_OK):
     table = Table.open(place)
     print(table.count())
-    print(refused(lambda: table.append(pa.table({"id": ["x"]}, schema=pa.schema([table.schema.field("id")])))))
+    row = pa.table({"id": ["x"]}, schema=pa.schema([table.schema.field("id")]))
+    print(refused(lambda: table.append(row)))
     print(refused(lambda: table.fork("b.1")))
     print(refused(lambda: table.tag("b.1")))
 else:

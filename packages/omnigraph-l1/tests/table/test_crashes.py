@@ -8,6 +8,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Table, failpoints
+from omnigraph_l1.errors import AlreadyExists
 from omnigraph_testing import Crash, Crashed
 
 pytestmark = pytest.mark.integration
@@ -117,7 +118,7 @@ def test_a_creation_cut_short_is_finished_by_trying_again(crash: Crash) -> None:
         place = crashed.place / "t"
         try:
             table = Table.create(place, SCHEMA)
-        except Exception:
+        except AlreadyExists:
             table = Table.open(place)
         assert ids(table.append(rows("a")).table.read()) == ["a"]
 

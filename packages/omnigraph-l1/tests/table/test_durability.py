@@ -1,4 +1,4 @@
-"""Power cuts on local disk: what was acknowledged is there, whole, in every state that one leaves."""
+"""Power cuts on local disk: what was acknowledged is there, whole, in every state they leave."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 import structlog
 from people import SCHEMA, rows
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import Durability, Storage, Table, WriteTarget
 from omnigraph_l1.errors import UsedAfterFork
 
 
@@ -25,7 +25,7 @@ def in_forked_child(attempt: Callable[[], object]) -> str:
         try:
             attempt()
             told = "nothing"
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - told to the parent
             told = type(error).__name__ + "\n" + traceback.format_exc()
         os.write(writer, told.encode())
         os._exit(0)
@@ -102,11 +102,9 @@ def test_events_go_to_an_application_that_configured_structlog(tmp_path: Path) -
     assert commit["seconds"] >= 0
 
 
-def test_no_secret_in_any_text(tmp_path: Path) -> None:
+def test_no_secret_in_any_text() -> None:
     """A write target and a table print where, never with what."""
     options = {"secret_access_key": "hidden", "access_key_id": "also", "region": "x"}
-    from omnigraph_l1 import Durability, Storage, WriteTarget
-
     storage = Storage.resolve("s3://bucket/t", options)
     target = WriteTarget(storage=storage, branch=None, version=1, durability=Durability.FULL)
     assert "hidden" not in repr(target) + str(target) + repr(storage) + str(storage)

@@ -8,7 +8,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1.errors import L1Error, OutcomeUnknown, StoreUnavailable
+from omnigraph_l1.errors import OutcomeUnknown, StoreUnavailable
 from omnigraph_testing import Answer, CutReply, CutRequest, Effect, FaultyS3, Refuse, Rule
 
 VERSION_FILES = "*/_versions/*.manifest"
@@ -115,7 +115,7 @@ def test_a_put_that_lands_after_it_was_given_up(far: Table, faulty_s3: FaultyS3)
 def test_the_store_goes_down_and_comes_back(far: Table, faulty_s3: FaultyS3) -> None:
     """While it is down each call says so; afterwards the same handle works."""
     with faulty_s3.down():
-        for attempt in (far.refresh, lambda: far.append(rows("b")), lambda: far.read()):
+        for attempt in (far.refresh, lambda: far.append(rows("b")), far.read):
             with pytest.raises(StoreUnavailable):
                 attempt()
     assert ids(far.append(rows("b")).table.read()) == ["a", "b"]
@@ -139,9 +139,7 @@ def test_errors_everywhere_lose_nothing(far: Table, faulty_s3: FaultyS3) -> None
     for number in range(15):
         try:
             table = table.append(rows(f"n{number}")).table
-        except OutcomeUnknown as unknown:
-            raise AssertionError(unknown) from unknown
-        except L1Error:
+        except StoreUnavailable:
             continue
         acknowledged.append(f"n{number}")
     faulty_s3.clear()

@@ -110,26 +110,47 @@ def test_a_torn_head_of_main_does_not_stop_a_branch(local: Table) -> None:
     assert ids(Table.open(local.place, branch="side.1").read()) == ["a", "b"]
 
 
-@pytest.mark.parametrize("how", ["empty", "half", "zeros"])
-def test_torn_data_of_the_newest_version_is_damage_too(local: Table, how: str) -> None:
-    """The version file may arrive before the data that it names."""
-    table = local.append(rows("a")).table
-    commit = table.append(rows("lost"))
-    newest = commit.table.dataset.get_fragments()[-1]
-    tear(local.place.local_path / "data" / newest.data_files()[0].path, how)
-    assert ids(Table.open(local.place).read()) == ["a"]
-    assert ids(Table.open(local.place).append(rows("b")).table.read()) == ["a", "b"]
+def own_data(table: Table) -> Path:
+    """The data file that came with the newest version."""
+    newest = table.dataset.get_fragments()[-1]
+    return table.place.local_path / "data" / newest.data_files()[0].path
 
 
-def test_missing_data_is_no_torn_version(local: Table) -> None:
-    """A file that somebody deleted is told when it is read; the version is not passed over."""
+DAMAGE = {
+    "empty": lambda path: path.write_bytes(b""),
+    "half": lambda path: tear(path, "half"),
+    "zeros": lambda path: tear(path, "zeros"),
+    "missing": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("write", ["append", "merge"])
+def test_data_that_was_not_flushed_before_can_be_torn_too(
+    tmp_path: Path, how: str, write: str
+) -> None:
+    """The version file may reach the platter before the data that it names."""
+    durability = "none" if write == "append" else "full"
+    table = Table.create(tmp_path / "t", SCHEMA, durability=durability).append(rows("a")).table
+    if write == "append":
+        commit = table.append(rows("lost"))
+    else:
+        commit = table.merge_exclusively(rows("lost"), key="id", write_id="w")
+    DAMAGE[how](own_data(commit.table))
+    assert ids(Table.open(table.place).read()) == ["a"]
+    assert ids(Table.open(table.place).append(rows("b")).table.read()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_data_that_was_flushed_and_is_damaged_is_corruption(local: Table, how: str) -> None:
+    """It was acknowledged: nobody passes over it in silence, reading it is an error."""
     commit = local.append(rows("a")).table.append(rows("b"))
-    newest = commit.table.dataset.get_fragments()[-1]
-    (local.place.local_path / "data" / newest.data_files()[0].path).unlink()
+    DAMAGE[how](own_data(commit.table))
     again = Table.open(local.place)
     assert again.version == commit.version
     with pytest.raises(CorruptDataset):
         again.read()
+    assert again.append(rows("c")).version == commit.version + 1
 
 
 def test_a_damaged_older_version_is_corruption_when_asked_for(local: Table) -> None:

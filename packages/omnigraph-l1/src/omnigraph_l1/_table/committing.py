@@ -21,7 +21,7 @@ from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
-from omnigraph_l1._table.wholeness import set_torn_aside
+from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, set_torn_aside
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 
 __all__ = ["commit", "ready_to_write"]
@@ -55,7 +55,7 @@ def commit(
             read_version=pinned.version,
             operation=staged.operation,
             uuid=identity,
-            transaction_properties=dict(properties),
+            transaction_properties={**properties, **_flushed_note(pinned)},
         )
         dataset = commit_once(pinned, transaction, staged.operation_name)
         event["version"] = dataset.version
@@ -70,6 +70,10 @@ def commit(
         follows_base=done.version == pinned.version + 1,
         changed=True,
     )
+
+
+def _flushed_note(pinned: Pinned) -> dict[str, str]:
+    return {FLUSHED_PROPERTY: "true"} if pinned.flushes else {}
 
 
 def ready_to_write(pinned: Pinned) -> None:

@@ -9,7 +9,7 @@ __all__ = ["column_name", "in_list", "literal"]
 
 
 def column_name(name: str) -> str:
-    """Quote a column, so that capitals, spaces and keywords mean nothing. Lance has no backticks."""
+    """Quote a column, so that capitals, spaces and keywords mean nothing."""
     return f"`{name}`"
 
 

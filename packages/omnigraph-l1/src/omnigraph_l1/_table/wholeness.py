@@ -5,9 +5,10 @@ acknowledged one was flushed first. Setting aside renames, under a lock of the k
 looking again under that lock: of two writers that saw the same damage, none can hit the whole
 version that the other wrote since. Nothing is deleted.
 
-Damage is: a version file that is empty, cut short or zeros (Lance opens zeros as an empty
-"version 0"), or one whole but with a data file of its own that is not as long as recorded. A file
-that is *missing* is no such damage: it may have been cleaned up a moment ago.
+Damage is a version file that is empty, cut short or zeros (Lance opens zeros as an empty "version
+0"), or a whole one whose own data is not there as recorded. The latter only where the data was not
+flushed before the version was committed, which our commits note in their record: what was flushed
+and is damaged now was acknowledged, and is told as corruption when it is read.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from omnigraph_l1._lance.manifest_names import parse_name
 from omnigraph_l1._lance.transactions import read_transaction
 from omnigraph_l1._ulid import new_ulid
 
-__all__ = ["is_whole", "newest_first", "opens_whole", "set_torn_aside"]
+__all__ = ["FLUSHED_PROPERTY", "is_whole", "newest_first", "opens_whole", "set_torn_aside"]
 
 _VERSIONS = "_versions"
 _DATA_MAGIC = b"LANC"
+
+FLUSHED_PROPERTY = "omnigraph.flushed"
+"""Where this stands in the record of a commit, its data was flushed before it was committed."""
 
 
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
@@ -50,34 +54,48 @@ def is_whole(dataset: LanceDataset, directory: Path) -> bool:
     """Tell whether the version that is open can have been acknowledged."""
     if dataset.version < 1:
         return False
-    return all(_as_recorded(directory / "data" / name, size) for name, size in _own_files(dataset))
+    recorded = {directory / "data" / name: size for name, size in _unflushed_files(dataset)}
+    found = {path: _size(path) for path in recorded}
+    if None in found.values() and not _is_newest(dataset, directory):
+        return True  # others went on and cleaned up meanwhile: it was whole when it was opened
+    return found == recorded and all(_ends_well(path) for path in recorded)
 
 
-def _own_files(dataset: LanceDataset) -> Iterator[tuple[str, int]]:
-    """Name the data files that came with this very version, with their recorded sizes."""
+def _unflushed_files(dataset: LanceDataset) -> list[tuple[str, int]]:
+    """Name the data files that came with this very version unflushed, with recorded sizes."""
     try:
         transaction = read_transaction(dataset, dataset.version)
     except LanceFailure:
-        return  # without its record we know nothing of the version that speaks against it
-    operation = None if transaction is None else transaction.operation
-    for fragment in [
-        *getattr(operation, "fragments", ()),
-        *getattr(operation, "new_fragments", ()),
-    ]:
-        for file in fragment.files:
-            if file.base_id is None and file.file_size_bytes:
-                yield file.path, file.file_size_bytes
+        return []  # without its record we know nothing of the version that speaks against it
+    if transaction is None or FLUSHED_PROPERTY in (transaction.transaction_properties or {}):
+        return []
+    operation = transaction.operation
+    return [
+        (file.path, file.file_size_bytes)
+        for fragment in (
+            *getattr(operation, "fragments", ()),
+            *getattr(operation, "new_fragments", ()),
+        )
+        for file in fragment.files
+        if file.base_id is None and file.file_size_bytes
+    ]
 
 
-def _as_recorded(path: Path, size: int) -> bool:
+def _size(path: Path) -> int | None:
     try:
-        with path.open("rb") as file:
-            if file.seek(0, os.SEEK_END) != size:
-                return False
-            file.seek(-len(_DATA_MAGIC), os.SEEK_END)
-            return file.read() == _DATA_MAGIC
+        return path.stat().st_size
     except FileNotFoundError:
-        return True
+        return None
+
+
+def _ends_well(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-len(_DATA_MAGIC), os.SEEK_END)
+        return file.read() == _DATA_MAGIC
+
+
+def _is_newest(dataset: LanceDataset, directory: Path) -> bool:
+    return newest_first(directory)[0][0] == dataset.version
 
 
 @contextmanager
