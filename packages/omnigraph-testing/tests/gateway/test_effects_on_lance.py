@@ -256,3 +256,46 @@ def test_lance_fails_while_the_store_is_down(faulty_s3: FaultyS3, table: Any) ->
     with faulty_s3.down(), pytest.raises(OSError, match="error sending request"):
         lance.write_dataset(pa.table({"a": [4]}), opened, mode="append")
     assert lance.write_dataset(pa.table({"a": [4]}), opened, mode="append").version == 2
+
+
+@pytest.mark.parametrize("status", [409, 412])
+def test_lance_raises_an_untrue_conflict_of_a_data_file(
+    faulty_s3: FaultyS3, table: Any, status: int
+) -> None:
+    """A plain put should have no conflict: it is not tried again, and nothing was committed."""
+    faulty_s3.inject(Rule(Answer(status), "PUT", key=DATA_FILE))
+    with pytest.raises(OSError, match="single PUT"):
+        table.append()
+    assert table.versions() == [1]
+
+
+def test_lance_gives_up_a_commit_on_a_listing_that_stays_stale(
+    faulty_s3: FaultyS3, table: Any
+) -> None:
+    """It is told 412 each time, raises "Commit conflict" after its retries, and loses nothing."""
+    stale = table.open()
+    lance.write_dataset(
+        pa.table({"a": [9]}),
+        table.uri,
+        storage_options=faulty_s3.direct.storage_options,
+        mode="append",
+    )
+    faulty_s3.inject(Rule(StaleListing(), "LIST"))
+    staged = lance.fragment.write_fragments(
+        pa.table({"a": [10]}), stale, storage_options=table.options
+    )
+    with pytest.raises(OSError, match="Commit conflict for version 2"):
+        lance.LanceDataset.commit(
+            stale,
+            lance.LanceOperation.Append(staged),
+            read_version=1,
+            storage_options=table.options,
+            max_retries=1,
+        )
+    assert table.truth.to_table()["a"].to_pylist() == [1, 2, 3, 9]
+
+
+def test_lance_raises_a_value_error_when_it_cannot_open(faulty_s3: FaultyS3, table: Any) -> None:
+    """Opening has an error class of its own, though the cause is the same."""
+    with faulty_s3.down(), pytest.raises(ValueError, match="error sending request|list request"):  # noqa: RUF043
+        table.open()

@@ -224,3 +224,21 @@ def test_a_store_that_is_down_refuses(faulty_s3: FaultyS3, store: S3Store, truth
         store.get("x")
     assert bytes(store.get("x").bytes()) == b"1"
     assert len(faulty_s3.requests) == 2
+
+
+def test_a_reply_that_is_too_late_is_as_good_as_none(faulty_s3: FaultyS3, truth: Truth) -> None:
+    """After the client option ``timeout`` a plain put is tried again, a conditional one raised."""
+    store = S3Store.from_url(
+        faulty_s3.uri(),
+        config=faulty_s3.obstore_kwargs["config"],  # type: ignore[arg-type]
+        client_options={"allow_http": True, "timeout": "200ms"},
+    )
+    late = faulty_s3.hold("PUT", at="after", times=None, key="*late")
+    with pytest.raises(GenericError, match="error sending request"):
+        store.put("late", b"1", mode="create")
+    late.release()
+    assert truth("late") == b"1"
+    with faulty_s3.hold("PUT", at="after") as held:
+        store.put("plain", b"1")
+        held.wait()
+    assert [each.key for each in faulty_s3.requests].count("plain") == 2
