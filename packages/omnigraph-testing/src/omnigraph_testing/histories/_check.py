@@ -27,6 +27,7 @@ from omnigraph_testing.histories._partial import (
     intermediate_reads,
     own_future_reads,
     reordered_appends,
+    vanished_appends,
 )
 from omnigraph_testing.histories._report import Anomaly, AnomalyKind, Relation, Report
 from omnigraph_testing.histories._versions import Versions, infer_versions
@@ -60,7 +61,9 @@ def check(history: History, *, real_time: bool = True, sessions: bool = True) ->
         anomalies += intermediate_reads(history, known, appended)
         anomalies += own_future_reads(history, known, appended)
         anomalies += reordered_appends(history, known, appended)
-        add_versions(graph, known, by_element, committed)
+        lost = dict(vanished_appends(history, known, appended)) if real_time else {}
+        anomalies += lost.values()
+        add_versions(graph, known, by_element, committed, told=lost)
     if sessions:
         add_processes(graph, history, committed)
     if real_time:
@@ -114,7 +117,7 @@ def _cycles(
     """
     entangled = [node for group in components(graph, committed) for node in group]
     found: list[tuple[set[int], Anomaly]] = []
-    left_out = 0
+    left_out, groups_left_out = set[int](), 0
     for most in Relation if entangled else ():
         allowed = tuple(relation for relation in Relation if relation <= most)
         layer = graph.restricted(entangled, allowed)
@@ -122,8 +125,11 @@ def _cycles(
         for group in components(layer, entangled):
             members = set(group)
             inside = [len(nodes) for nodes, _ in found if nodes <= members]
+            if not inside and not left_out.isdisjoint(members):
+                continue
             if new >= _LISTED:
-                left_out += not inside
+                groups_left_out += not inside
+                left_out |= members
                 continue
             small = layer.restricted(group, allowed)
             cycle = smallest_cycle(small, group)
@@ -131,7 +137,7 @@ def _cycles(
                 anomaly = narrator.tell(small, cycle.nodes, smallest=cycle.proven)
                 found.append((set(cycle.nodes), anomaly))
                 new += 1
-    return [anomaly for _, anomaly in found], left_out
+    return [anomaly for _, anomaly in found], groups_left_out
 
 
 def _told(cycle: Anomaly, anomalies: list[Anomaly]) -> bool:

@@ -14,7 +14,8 @@ from omnigraph_testing.histories._report import Relation
 
 __all__ = ["FoundCycle", "smallest_cycle"]
 
-_BUDGET = 8_000_000
+_BUDGET = 4_000_000
+_PRICE_OF_A_LINK = 8  # against one for each place scanned, which is much cheaper
 _BOUNDLESS = 1 << 62
 _PAIR = 2
 _ONE_ORDER_STEP = 3  # a longer cycle may need two steps of time, which are never neighbours
@@ -95,7 +96,7 @@ def _through(
                 if start >= end or (relation in _ORDER and not by_order):
                     continue
                 scanned[chain] = start
-                if not purse.spend(end - start):
+                if not purse.spend(end - start + _PRICE_OF_A_LINK):
                     return None
                 for after in targets[start:end]:
                     if after in parents:

@@ -8,7 +8,7 @@ Not its business: finding cycles, and saying them in words.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from omnigraph_testing.histories._graph import Graph
 from omnigraph_testing.histories._model import Element, History
@@ -30,9 +30,13 @@ def group_by_writer(
 
 
 def add_versions(
-    graph: Graph, versions: Versions, writers: Mapping[Element, int], committed: set[int]
+    graph: Graph,
+    versions: Versions,
+    writers: Mapping[Element, int],
+    committed: set[int],
+    told: Collection[Element] = (),
 ) -> None:
-    """Link the writers and readers of one key."""
+    """Link the writers and readers of one key. Appends that were ``told`` to be lost stay out."""
     places, targets = [], []
     first_place: dict[int, int] = {}
     for place, element in enumerate(versions.trace):
@@ -45,7 +49,7 @@ def add_versions(
     later = dict.fromkeys(
         writer
         for element, writer in writers.items()
-        if writer in committed and element not in shown
+        if writer in committed and element not in shown and element not in told
     )
     lengths = [length for length, _ in versions.prefixes]
     written = graph.add_chain(targets, versions.key)

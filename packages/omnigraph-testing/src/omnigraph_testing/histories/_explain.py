@@ -66,22 +66,23 @@ class Narrator:
         relations = [relation for relation, _ in chosen]
         missed = relations.count(Relation.READ_WRITE)
         if any(relation in _ORDER for relation in relations):
-            if missed != 1:
-                return AnomalyKind.ORDER_VIOLATION
-            place = relations.index(Relation.READ_WRITE)
-            key, writer = chosen[place][1], self.history.transactions[steps[place][1]]
-            if len(steps) == _PAIR and key is not None and not self._ever_shown(key, writer):
+            if len(steps) == _PAIR and self._vanished(steps, chosen):
                 return AnomalyKind.LOST_UPDATE
-            return AnomalyKind.STALE_READ
+            return AnomalyKind.STALE_READ if missed == 1 else AnomalyKind.ORDER_VIOLATION
         if missed:
             return AnomalyKind.READ_SKEW if missed == 1 else AnomalyKind.WRITE_SKEW
         if Relation.WRITE_READ in relations:
             return AnomalyKind.CIRCULAR_INFORMATION
         return AnomalyKind.DIRTY_WRITE
 
-    def _ever_shown(self, key: Key, writer: Transaction) -> bool:
-        shown = self.versions[key].first_readers()
-        return any(element in shown for element in _appended(writer, key))
+    def _vanished(self, steps: list[tuple[int, int]], chosen: list[_Reason]) -> bool:
+        """Whether a step leads to appends that nobody ever saw, though they were acknowledged."""
+        for (_, after), (relation, key) in zip(steps, chosen, strict=True):
+            if key is not None and relation in (Relation.WRITE_WRITE, Relation.READ_WRITE):
+                shown = self.versions[key].first_readers()
+                writer = self.history.transactions[after]
+                return not any(element in shown for element in _appended(writer, key))
+        return False
 
     def _edge(self, before: int, after: int, relation: Relation, key: Key | None) -> Edge:
         first, second = self.history.transactions[before], self.history.transactions[after]
@@ -153,12 +154,10 @@ def _kind_of_pair(
     """Recognise what two transactions do to each other on one key."""
     if all(relation in (Relation.WRITE_WRITE, Relation.WRITE_READ) for relation, _ in chosen):
         return None, chosen
-    for one, other in ((0, 1), (1, 0)):
-        for relation, key in reasons[one]:
-            if relation is not Relation.READ_WRITE:
-                continue
-            for back in (Relation.WRITE_WRITE, Relation.READ_WRITE, Relation.WRITE_READ):
-                if (back, key) in reasons[other]:
+    for back in (Relation.WRITE_WRITE, Relation.READ_WRITE, Relation.WRITE_READ):
+        for one, other in ((0, 1), (1, 0)):
+            for relation, key in reasons[one]:
+                if relation is Relation.READ_WRITE and (back, key) in reasons[other]:
                     pair: list[_Reason] = [(relation, key), (back, key)]
                     partial = back is Relation.WRITE_READ
                     kind = AnomalyKind.INTERMEDIATE_READ if partial else AnomalyKind.LOST_UPDATE

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from omnigraph_testing.errors import Aborted, InvalidHistory
+from omnigraph_testing.errors import Aborted, InvalidHistory, InvalidOption
 from omnigraph_testing.histories._model import Element, MicroOp, Outcome, Read
 from omnigraph_testing.histories._ndjson import answer, encode, invocation
 
@@ -47,7 +47,14 @@ class Journal:
         self._process = process
         self._clock = clock
         self._number = 0
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise InvalidOption(
+                option="the path of a journal",
+                found=f"{path} ({error.strerror})",
+                expected="a new file in a directory that can be written to",
+            ) from error
 
     def close(self) -> None:
         """Close the file. The journal is whole without it, too."""

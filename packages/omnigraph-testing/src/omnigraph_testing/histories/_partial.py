@@ -1,7 +1,7 @@
 """Reads that show what no serial order of whole transactions could show, told key by key.
 
-Aborted reads, intermediate reads, a transaction that reads its own future, and one whose appends
-took effect in another order than it made them.
+Aborted reads, intermediate reads, a transaction that reads its own future, one whose appends took
+effect in another order than it made them, and appends that were acknowledged and vanished.
 Not its business: cycles over several keys or transactions.
 """
 
@@ -13,9 +13,15 @@ from collections.abc import Iterator, Mapping
 from omnigraph_testing.histories._model import Element, History, Outcome, show_key
 from omnigraph_testing.histories._report import Anomaly, AnomalyKind
 from omnigraph_testing.histories._versions import Versions
-from omnigraph_testing.histories._words import describe, show_list
+from omnigraph_testing.histories._words import describe, show_list, show_span
 
-__all__ = ["aborted_reads", "intermediate_reads", "own_future_reads", "reordered_appends"]
+__all__ = [
+    "aborted_reads",
+    "intermediate_reads",
+    "own_future_reads",
+    "reordered_appends",
+    "vanished_appends",
+]
 
 
 def aborted_reads(
@@ -113,3 +119,36 @@ def reordered_appends(
                 f"{show_list(versions.trace)}.",
                 scene=(describe(transaction, (versions.key,)), describe(reader, (versions.key,))),
             )
+
+
+def vanished_appends(
+    history: History, versions: Versions, appended: Mapping[int, list[Element]]
+) -> Iterator[tuple[Element, Anomaly]]:
+    """Find each append that was acknowledged before a read began, and that no read ever showed."""
+    readers = [reader for _, reader in versions.prefixes]
+    readers += [stray.reader for stray in versions.strays]
+    reads = [history.transactions[reader] for reader in readers]
+    last = max(reads, key=lambda read: read.invoked)
+    shown = versions.first_readers()
+    for writer, elements in appended.items():
+        transaction = history.transactions[writer]
+        if transaction.ended is None or transaction.ended >= last.invoked:
+            continue
+        for element in elements:
+            if element not in shown:
+                yield (
+                    element,
+                    Anomaly(
+                        AnomalyKind.LOST_UPDATE,
+                        (transaction.id, last.id),
+                        key=versions.key,
+                        detail=f"T{transaction.id} was told that {element!r} is in "
+                        f"{show_key(versions.key)}. T{last.id} was sent "
+                        f"{show_span(last.invoked - transaction.ended)} later and did not find "
+                        "it. Nobody ever saw it.",
+                        scene=(
+                            describe(transaction, (versions.key,)),
+                            describe(last, (versions.key,)),
+                        ),
+                    ),
+                )
