@@ -70,7 +70,7 @@ def test_v2_names_sort_the_newest_first(version: int) -> None:
 @pytest.mark.parametrize(
     "name",
     ["", "manifest", "x.manifest", "01.manifest", "-1.manifest", "1.manifest.torn-x", "1.manifest~",
-     "99999999999999999999.manifest", "latest_version_hint.json", "1 .manifest", "١.manifest"],
+     "99999999999999999999.manifest", "latest_version_hint.json", "1 .manifest", "\u0661.manifest"],
 )  # fmt: skip
 def test_what_is_no_version_file(name: str) -> None:
     """Other files in the directory are passed over."""
@@ -86,8 +86,8 @@ def test_versions_that_cannot_be(version: int) -> None:
 
 @pytest.mark.parametrize(("v2", "scheme"), [(True, NamingScheme.V2), (False, NamingScheme.V1)])
 def test_the_names_are_those_that_lance_writes(
-    tmp_path: Path, v2: bool, scheme: NamingScheme
-) -> None:  # noqa: FBT001
+    tmp_path: Path, *, v2: bool, scheme: NamingScheme
+) -> None:
     """Checked against the files of a real dataset, in both schemes."""
     dataset = lance.write_dataset(pa.table({"a": [1]}), tmp_path / "t", enable_v2_manifest_paths=v2)
     for number in range(3):
