@@ -31,8 +31,8 @@ class LanceTable:
 
     @property
     def options(self) -> dict[str, str]:
-        """Options of a client of the gateway that tries once more and waits for two seconds."""
-        return {**self.faulty.storage_options, "client_max_retries": "1", "timeout": "2s"}
+        """Options of a client of the gateway that tries once more and waits for ten seconds."""
+        return {**self.faulty.storage_options, "client_max_retries": "1", "timeout": "10s"}
 
     def open(self, **kwargs: Any) -> lance.LanceDataset:
         """Open it through the gateway."""
@@ -64,10 +64,10 @@ def table(faulty_s3: FaultyS3) -> LanceTable:
 
 @pytest.fixture
 def store(faulty_s3: FaultyS3) -> obstore.store.S3Store:
-    """An obstore client of the gateway that tries once more and waits for two seconds."""
+    """An obstore client of the gateway that tries once more and waits for ten seconds."""
     kwargs: dict[str, Any] = {
         "config": faulty_s3.obstore_kwargs["config"],
-        "client_options": {"allow_http": True, "timeout": "2s"},
+        "client_options": {"allow_http": True, "timeout": "10s"},
         "retry_config": {
             "max_retries": 1,
             "retry_timeout": timedelta(seconds=10),

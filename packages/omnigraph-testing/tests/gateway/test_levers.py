@@ -100,7 +100,7 @@ def test_an_error_within_a_budget_is_not_hidden_by_it(faulty_s3: FaultyS3) -> No
 def test_requests_at_once_are_one_round_trip_when_there_is_latency(faulty_s3: FaultyS3) -> None:
     """Four puts of four threads are four requests, one after another they are four round trips."""
     store = faulty_s3.obstore()
-    faulty_s3.latency = 0.15
+    faulty_s3.latency = 0.4
     with faulty_s3.expect(max_requests=4, max_sequential=1):
         writers = [threading.Thread(target=store.put, args=(f"x{n}", b"1")) for n in range(4)]
         for writer in writers:
@@ -113,7 +113,7 @@ def test_requests_at_once_are_one_round_trip_when_there_is_latency(faulty_s3: Fa
     ):
         store.put("x", b"1")
         store.put("x", b"2")
-    assert min(each.seconds or 0 for each in faulty_s3.requests) >= 0.15
+    assert min(each.seconds or 0 for each in faulty_s3.requests) >= 0.4
 
 
 def test_latency_is_not_negative(faulty_s3: FaultyS3) -> None:
