@@ -71,7 +71,7 @@ def main() -> None:
     print(f"  exit {process.exitcode}; rows of the ghost:", table.count("id = 'ghost'"))
 
     say("A branch costs no copy. What happens there is not seen here.")
-    branch = table.fork(unique_branch_name("what-if"))
+    branch = table.fork(unique_branch_name("what-if"), fresh=True)
     branch = branch.delete("city = 'Paris'").table
     print(f"  on {branch.branch}: {branch.count()} rows; on main: {table.refresh().count()}")
 

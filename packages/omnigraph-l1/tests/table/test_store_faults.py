@@ -7,7 +7,7 @@ import time
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Storage, Table
+from omnigraph_l1 import Storage, Table, unique_branch_name
 from omnigraph_l1.errors import OutcomeUnknown, StoreUnavailable
 from omnigraph_testing import Answer, CutReply, CutRequest, Effect, FaultyS3, Refuse, Rule
 
@@ -147,3 +147,32 @@ def test_errors_everywhere_lose_nothing(far: Table, faulty_s3: FaultyS3) -> None
         acknowledged.append(f"n{number}")
     faulty_s3.clear()
     assert ids(far.refresh().read()) == sorted(acknowledged)
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_lost_reply_to_a_fork_is_recognised_by_its_fresh_name(
+    far: Table,
+    faulty_s3: FaultyS3,
+    applied: bool,  # noqa: FBT001
+) -> None:
+    """Lance says of one's own branch that it exists; a name that only we can have made tells."""
+    name = unique_branch_name("side")
+    effect: Effect = CutReply() if applied else Answer(500)
+    faulty_s3.inject(Rule(effect, "PUT", key="*/_refs/branches/*", times=1))
+    branch = far.fork(name, fresh=True)
+    faulty_s3.clear()
+    assert branch.version == far.version
+    assert ids(branch.append(rows("b")).table.read()) == ["a", "b"]
+    assert list(far.branches()) == [name]
+
+
+def test_a_fork_that_was_never_made_is_told_as_unknown(far: Table, faulty_s3: FaultyS3) -> None:
+    """The name is in the error; a fresh one works."""
+    name = unique_branch_name("side")
+    faulty_s3.inject(Rule(CutRequest(), "PUT", key="*/_refs/branches/*"))
+    with pytest.raises(OutcomeUnknown) as caught:
+        far.fork(name, fresh=True)
+    faulty_s3.clear()
+    assert caught.value.write_id == name
+    assert far.branches() == {}
+    assert far.fork(unique_branch_name("side"), fresh=True).version == far.version

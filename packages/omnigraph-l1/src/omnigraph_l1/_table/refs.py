@@ -21,10 +21,11 @@ from lance import LanceDataset
 from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
-from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._table.branch_identity import read_branch_identity
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.objects import storage_border
+from omnigraph_l1._table.outcomes import failed_write_error
 from omnigraph_l1._table.pinned import Pinned, lineage_directory
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import (
@@ -89,8 +90,12 @@ def unique_branch_name(name: str) -> str:
     return _checked_branch(f"{_checked_branch(name)}.{new_ulid().lower()}")
 
 
-def fork(pinned: Pinned, name: str) -> Pinned:
-    """Start a branch at the pinned version. No data is copied."""
+def fork(pinned: Pinned, name: str, *, fresh: bool) -> Pinned:
+    """Start a branch at the pinned version. No data is copied.
+
+    ``fresh`` is the caller's word that nobody else ever makes a branch of this name. Then one that
+    exists after all is one's own, whose reply was lost.
+    """
     _checked_branch(name)
     ready_to_write(pinned)
     place = pinned.place
@@ -103,7 +108,10 @@ def fork(pinned: Pinned, name: str) -> Pinned:
                     storage_options=pinned.storage.lance_options,
                 )
         except LanceFailure as failure:
-            raise _fork_error(pinned, name, failure) from failure.cause
+            if not (fresh and _is_listed(pinned, name)):
+                raise _fork_error(pinned, name, failure) from failure.cause
+            with lance_border(place):
+                dataset = pinned.dataset.checkout_version((name, None))
     failpoint(_FORKED)
     if pinned.flushes:
         _flush_branch(pinned, name)
@@ -125,7 +133,7 @@ def _fork_error(pinned: Pinned, name: str, failure: LanceFailure) -> L1Error:
         return BranchExists(place=place, branch=name, listed=_is_listed(pinned, name))
     if failure.symptom is Symptom.VERSION_MISSING:
         return UnknownVersion(place=place, branch=pinned.branch, version=pinned.version)
-    return failure.at(pinned.place)
+    return failed_write_error(pinned, failure, name)
 
 
 def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
@@ -169,7 +177,7 @@ def create_tag(pinned: Pinned, name: str) -> TagInfo:
     except LanceFailure as failure:
         if failure.symptom is Symptom.REF_EXISTS:
             raise TagExists(place=str(pinned.place), tag=name) from failure.cause
-        raise failure.at(pinned.place) from failure.cause
+        raise failed_write_error(pinned, failure, name) from failure.cause
     if pinned.flushes:
         _flush_record(pinned, "tags", name)
     return TagInfo(name=name, branch=pinned.branch, version=pinned.version)

@@ -267,9 +267,13 @@ class Table:
 
     # Branches and tags of this dataset.
 
-    def fork(self, name: str) -> Table:
-        """Start a branch at this version. ``unique_branch_name`` makes a name that is free."""
-        return Table(refs.fork(self._pinned, name))
+    def fork(self, name: str, *, fresh: bool = False) -> Table:
+        """Start a branch at this version.
+
+        Say ``fresh`` of a name that nobody else ever makes, such as ``unique_branch_name`` gives:
+        then a lost reply is recognised, and not told as ``BranchExists``.
+        """
+        return Table(refs.fork(self._pinned, name, fresh=fresh))
 
     def branches(self) -> dict[str, BranchInfo]:
         """List the branches."""

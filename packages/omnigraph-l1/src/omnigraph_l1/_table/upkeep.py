@@ -37,6 +37,8 @@ class Removed:
     versions: int
     data_files: int
     bytes: int
+    failed: int
+    """Files that could not be removed: Lance raises nothing for them."""
 
 
 def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
@@ -85,7 +87,7 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
     pinned.guard.check()
     wanted = sorted(set(versions))
     if not wanted:
-        return Removed(versions=0, data_files=0, bytes=0)
+        return Removed(versions=0, data_files=0, bytes=0, failed=0)
     with timed("remove_versions", place=str(pinned.place), count=len(wanted)):
         try:
             with lance_calls():
@@ -96,7 +98,10 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
                 raise InvalidRequest(place=str(pinned.place), reason=reason) from failure.cause
             raise failure.at(pinned.place) from failure.cause
     return Removed(
-        versions=stats.old_versions, data_files=stats.data_files_removed, bytes=stats.bytes_removed
+        versions=stats.old_versions,
+        data_files=stats.data_files_removed,
+        bytes=stats.bytes_removed,
+        failed=stats.failed_deletes,
     )
 
 
