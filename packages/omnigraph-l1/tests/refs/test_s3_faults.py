@@ -1,0 +1,282 @@
+"""Refs in a real S3 server behind a gateway that loses, doubles, delays and refuses requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+import attrs
+import pytest
+
+from omnigraph_l1 import JsonRefs, Storage
+from omnigraph_l1._refs import tidying
+from omnigraph_l1._refs.probing import PROBES
+from omnigraph_l1._refs.store import StoreBackend
+from omnigraph_l1.errors import (
+    AccessDenied,
+    CorruptRef,
+    InvalidRequest,
+    OutcomeUnknown,
+    RefChanged,
+    RefNotFound,
+    StorageError,
+    StoreUnavailable,
+    UnsafeStore,
+)
+from omnigraph_testing import (
+    Answer,
+    CutReply,
+    CutRequest,
+    Effect,
+    FaultyS3,
+    IgnoreConditions,
+    Refuse,
+    Rule,
+    S3Store,
+    Twice,
+)
+
+SECONDS = 20.0
+
+
+def refs_in(store: S3Store | FaultyS3, *, reuse_names: bool = True) -> JsonRefs:
+    """Open the refs of a store."""
+    storage = Storage.resolve(store.uri(), store.storage_options)
+    return JsonRefs.open(storage, "_refs/branches", reuse_names=reuse_names)
+
+
+def keys(store: S3Store) -> list[str]:
+    """List what really is below the prefix."""
+    listed = store.obstore().list()
+    return sorted(each["path"] for chunk in listed for each in chunk)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        CutReply(),
+        CutRequest(),
+        Refuse(),
+        Answer(500),
+        Answer(503),
+        Answer(500, applied=True),
+        Answer(409),
+        Answer(412),
+        Twice("second"),
+    ],
+    ids=str,
+)
+def test_one_fault_is_survived(faulty_s3: FaultyS3, effect: Effect) -> None:
+    """Each fault, once in each write, is resolved: the write is told done, and happened once."""
+    refs = refs_in(faulty_s3)
+    rule = faulty_s3.inject(Rule(effect, "PUT", every=2, times=3))
+    faulty_s3.inject(Rule(Refuse(), "GET", nth=1))
+    ref = refs.create("warm", {})  # the first PUT passes
+    ref = refs.replace(ref, {"n": 1})
+    ref = refs.replace(ref, {"n": 2})
+    made = refs.create("main", {})
+    refs.delete(made)
+    assert rule.fired >= 2
+    faulty_s3.clear()
+    assert refs.get("main") is None
+    assert refs.get("warm") == ref
+    assert len(ref.earlier_writes) == 2
+
+
+def test_a_delayed_put_lands_only_where_nothing_else_happened(faulty_s3: FaultyS3) -> None:
+    """A PUT that the client gave up on is sent again, and the late one, when it arrives, changes
+    nothing.
+    """
+    refs = refs_in(faulty_s3)
+    ref = refs.create("main", {"n": 0})
+    with faulty_s3.hold("PUT", cut=True) as held:
+        made = refs.replace(ref, {"n": 1})
+        held.wait()
+        newer = refs.replace(made, {"n": 2})
+    faulty_s3.wait_until_idle()
+    assert refs.get("main") == newer
+
+
+def test_a_delayed_deletion_does_not_delete_what_came_after(faulty_s3: FaultyS3) -> None:
+    """A deletion whose request arrives late does not touch the ref that was created since."""
+    refs, other = refs_in(faulty_s3), refs_in(faulty_s3.direct)
+    ref = refs.create("main", {"life": 1})
+    with faulty_s3.hold("PUT", cut=True) as held:
+        refs.delete(ref)
+        held.wait()
+        again = other.create("main", {"life": 2})
+    faulty_s3.wait_until_idle()
+    assert other.get("main") == again
+
+
+def test_a_delayed_creation_does_not_raise_the_dead(faulty_s3: FaultyS3) -> None:
+    """A creation that was given up, and arrives after the name was used and deleted, fails."""
+    refs, other = refs_in(faulty_s3), refs_in(faulty_s3.direct)
+    impatient = attrs.evolve(refs)
+    with faulty_s3.hold("PUT", cut=True, times=None) as held:
+        with pytest.raises(OutcomeUnknown) as caught:
+            impatient.create("main", {"by": "the dead"})
+        held.wait()
+        other.delete(other.create("main", {"by": "other"}))
+    faulty_s3.wait_until_idle()
+    assert other.get("main") is None
+    assert not other.wrote("main", caught.value.write_id)
+
+
+def test_the_outcome_is_unknown_where_looking_back_fails(faulty_s3: FaultyS3) -> None:
+    """The reply is lost, and then the store goes down: OutcomeUnknown, whose id is found later."""
+    refs = refs_in(faulty_s3)
+    ref = refs.create("main", {})
+    faulty_s3.inject(Rule(CutReply(), "PUT"))
+    faulty_s3.inject(Rule(Answer(503), "GET"))
+    started = time.monotonic()
+    with pytest.raises(OutcomeUnknown) as caught:
+        refs.replace(ref, {"n": 1})
+    assert time.monotonic() - started < SECONDS
+    faulty_s3.clear()
+    assert refs.wrote("main", caught.value.write_id)
+    with pytest.raises(RefChanged):
+        refs.replace(ref, {"n": 1})
+
+
+def test_a_store_that_is_down(faulty_s3: FaultyS3) -> None:
+    """Reading, writing and listing raise StoreUnavailable in seconds; afterwards all is well."""
+    refs = refs_in(faulty_s3)
+    ref = refs.create("main", {})
+    with faulty_s3.down():
+        attempts: list[Callable[[], object]] = [partial(refs.get, "main"), refs.list, refs.probe]
+        attempts += [partial(refs.create, "other", {}), partial(refs.replace, ref, {})]
+        attempts += [partial(refs.delete, ref)]
+        for attempt in attempts:
+            started = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                attempt()
+            assert time.monotonic() - started < SECONDS
+    assert refs.list() == (ref,)
+
+
+def test_a_store_that_ignores_conditions_is_refused(faulty_s3: FaultyS3) -> None:
+    """The probe finds out a store that ignores any of the conditions, and leaves nothing."""
+    refs = refs_in(faulty_s3)
+    refs.probe()
+    faulty_s3.inject(Rule(IgnoreConditions(), "PUT"))
+    with pytest.raises(UnsafeStore, match="If-None-Match"):
+        refs.probe()
+    faulty_s3.clear()
+    faulty_s3.inject(
+        Rule(IgnoreConditions(), "PUT", predicate=lambda op: "if-match" in str(op.condition))
+    )
+    with pytest.raises(UnsafeStore, match="If-Match"):
+        refs.probe()
+    faulty_s3.clear()
+    faulty_s3.inject(Rule(Answer(412), "PUT"))
+    with pytest.raises(UnsafeStore, match="refuses a conditional write whose condition holds"):
+        refs.probe()
+    assert keys(faulty_s3.direct) == []
+
+
+def test_a_deleted_ref_leaves_a_tombstone_that_tidying_removes(
+    s3_store: S3Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tombstone stays for an hour, whatever is asked; then tidying removes it, and the probes
+    that killed processes left, but no ref.
+    """
+    refs = refs_in(s3_store)
+    kept = refs.create("kept", {})
+    refs.delete(refs.create("gone", {}))
+    s3_store.obstore("_refs/branches").put(f"{PROBES}/left", b"x")
+    assert refs.tidy() == 0
+    with pytest.raises(InvalidRequest, match="too young"):
+        refs.tidy(timedelta(minutes=5))
+    assert len(keys(s3_store)) == 3
+    monkeypatch.setattr(tidying, "OLD_ENOUGH", timedelta(seconds=-30))
+    assert refs.tidy(timedelta(seconds=-30)) == 2
+    assert refs.list() == (kept,)
+    assert keys(s3_store) == ["_refs/branches/kept.json"]
+    assert refs.create("gone", {"again": True}).earlier_writes == ()
+
+
+def test_tombstones_of_names_that_are_not_reused_go_at_once(s3_store: S3Store) -> None:
+    """With reuse_names=False a deleted ref leaves nothing behind, and stays deleted."""
+    refs = refs_in(s3_store, reuse_names=False)
+    ref = refs.create("01M7QAMQS6X6W1C51ZGDTP9C3E", {})
+    refs.delete(ref)
+    assert keys(s3_store) == []
+    with pytest.raises(RefNotFound):
+        refs.replace(ref, {})
+
+
+def test_a_store_that_ignores_conditions_of_deletions_keeps_tombstones(
+    faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where DELETE ignores If-Match it is never used on a ref: the tombstone stays."""
+    monkeypatch.setattr(tidying, "_honoured", {})
+    faulty_s3.inject(Rule(IgnoreConditions(), "DELETE"))
+    refs = refs_in(faulty_s3, reuse_names=False)
+    refs.delete(refs.create("gone", {}))
+    assert refs.list() == ()
+    assert keys(faulty_s3.direct) == ["_refs/branches/gone.json"]
+
+
+def test_a_tombstone_that_was_replaced_is_not_removed(s3_store: S3Store) -> None:
+    """Tidying that was decided on before the name was used again does not remove the new ref."""
+    refs = refs_in(s3_store)
+    refs.delete(refs.create("main", {}))
+    backend = refs._backend
+    assert isinstance(backend, StoreBackend)
+    stale = backend.read("main.json")
+    assert stale is not None
+    again = refs.create("main", {"again": True})
+    assert not tidying.erase_tombstone(backend, "main.json", stale.token)
+    assert refs.get("main") == again
+
+
+def test_bad_credentials(s3_store: S3Store) -> None:
+    """Wrong credentials are AccessDenied for every operation, without the credentials."""
+    wrong = Storage.resolve(
+        s3_store.uri(), s3_store.storage_options | {"aws_secret_access_key": "hunter2"}
+    )
+    refs = JsonRefs.open(wrong, "_refs/branches")
+    attempts: list[Callable[[], object]] = [partial(refs.get, "main"), refs.list, refs.probe]
+    attempts += [partial(refs.create, "main", {})]
+    for attempt in attempts:
+        with pytest.raises(AccessDenied) as caught:
+            attempt()
+        assert "hunter2" not in f"{caught.value}{caught.value!r}{caught.value.__cause__}"
+    assert keys(s3_store) == []
+
+
+def test_a_missing_bucket(s3_store: S3Store) -> None:
+    """A bucket that is not there is a StorageError that says so, not an empty set of refs."""
+    nowhere = attrs.evolve(s3_store, bucket="no-such-bucket-here", prefix="x")
+    refs = refs_in(nowhere)
+    with pytest.raises(StorageError, match="NoSuchBucket"):
+        refs.get("main")
+
+
+def test_a_damaged_object_is_named(s3_store: S3Store) -> None:
+    """An object that is no document is CorruptRef for all who meet it, and stays as it is."""
+    refs = refs_in(s3_store)
+    s3_store.obstore("_refs/branches").put("main.json", b"{torn")
+    attempts: list[Callable[[], object]] = [partial(refs.get, "main"), refs.list]
+    attempts += [partial(refs.create, "main", {})]
+    for attempt in attempts:
+        with pytest.raises(CorruptRef) as caught:
+            attempt()
+        assert caught.value.name == "main"
+    assert bytes(s3_store.obstore("_refs/branches").get("main.json").bytes()) == b"{torn"
+
+
+def test_what_writes_cost(faulty_s3: FaultyS3) -> None:
+    """Creating, replacing and deleting are one request each, reading one, probing seven."""
+    refs = refs_in(faulty_s3)
+    refs.create("warm", {})
+    with faulty_s3.expect(max_requests=4):
+        ref = refs.create("main", {})
+        ref = refs.replace(ref, {"n": 1})
+        refs.get("main")
+        refs.delete(ref)
+    with faulty_s3.expect(max_requests=6):
+        refs.probe()
