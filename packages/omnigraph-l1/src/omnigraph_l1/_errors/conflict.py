@@ -1,0 +1,97 @@
+"""Somebody else was first, or nobody knows who was."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from omnigraph_l1._errors._words import branch_words
+from omnigraph_l1._errors.base import L1Error
+from omnigraph_l1._resolution import Resolution
+
+__all__ = [
+    "CommitConflict",
+    "Conflict",
+    "OutcomeUnknown",
+    "RefChanged",
+    "StaleBranch",
+]
+
+
+@define(kw_only=True, slots=False)
+class Conflict(L1Error):
+    """Somebody else changed the same thing first. Nothing of this call became visible."""
+
+    kind: ClassVar[str] = "conflict"
+
+
+@define(kw_only=True, slots=False)
+class CommitConflict(Conflict):
+    """Lance refused a commit because of another commit. ``resolution`` says what helps."""
+
+    kind: ClassVar[str] = "commit_conflict"
+    place: str
+    branch: str | None
+    operation: str
+    base_version: int
+    resolution: Resolution
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"The {self.operation} on {self.place} ({branch_words(self.branch)}), based on version "
+            f"{self.base_version}, met another commit: {self.detail}. {self.resolution.advice}"
+        )
+
+
+@define(kw_only=True, slots=False)
+class RefChanged(Conflict):
+    """The ref is no longer what was read. ``found`` is the write id that stands there now."""
+
+    kind: ClassVar[str] = "ref_changed"
+    place: str
+    name: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"Ref {self.name!r} in {self.place} was changed by somebody else: expected write "
+            f"{self.expected}, found {self.found}. Read it again and decide anew."
+        )
+
+
+@define(kw_only=True, slots=False)
+class StaleBranch(Conflict):
+    """The handle's branch was deleted, and perhaps created again, since it was opened."""
+
+    kind: ClassVar[str] = "stale_branch"
+    place: str
+    branch: str
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"This handle on branch {self.branch!r} of {self.place} must not write: the branch "
+            f"{self.reason}. Open the branch again."
+        )
+
+
+@define(kw_only=True, slots=False)
+class OutcomeUnknown(L1Error):
+    """The reply to a write was lost, and so was the attempt to look. It may have happened.
+
+    ``write_id`` is the id that the write carries: where it is found, the write happened.
+    """
+
+    kind: ClassVar[str] = "outcome_unknown"
+    place: str
+    write_id: str
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"It is not known whether write {self.write_id} to {self.place} happened: "
+            f"{self.detail}. When the store answers again, look for that id before repeating it."
+        )

@@ -1,0 +1,80 @@
+"""Stop: a person is needed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from omnigraph_l1._errors.base import L1Error
+
+__all__ = [
+    "CorruptDataset",
+    "CorruptRef",
+    "MovedDataset",
+    "UsedAfterFork",
+]
+
+
+@define(kw_only=True, slots=False)
+class CorruptDataset(L1Error):
+    """Files of a dataset are damaged or missing."""
+
+    kind: ClassVar[str] = "corrupt_dataset"
+    place: str
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"The dataset at {self.place} is damaged: {self.detail}. "
+            "Open an older version, or bring the files back from a copy."
+        )
+
+
+@define(kw_only=True, slots=False)
+class MovedDataset(L1Error):
+    """The dataset was copied or moved, and Lance's branches point to where it came from."""
+
+    kind: ClassVar[str] = "moved_dataset"
+    place: str
+    recorded: str
+
+    def __str__(self) -> str:
+        return (
+            f"The dataset at {self.place} was copied or moved: its branch still points to "
+            f"{self.recorded}, whose files would be read instead. Main can be read; for the "
+            "branch, bring the dataset back to where it was."
+        )
+
+
+@define(kw_only=True, slots=False)
+class CorruptRef(L1Error):
+    """A ref is there, but is not the JSON object that it should be."""
+
+    kind: ClassVar[str] = "corrupt_ref"
+    place: str
+    name: str
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"Ref {self.name!r} in {self.place} cannot be read: {self.detail}. "
+            "Look at the file; it was left as it is."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UsedAfterFork(L1Error):
+    """A handle was made in one process and used in its forked child, where it would hang."""
+
+    kind: ClassVar[str] = "used_after_fork"
+    what: str
+    made_in: int
+    used_in: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} was made in process {self.made_in} and used in its forked child "
+            f"{self.used_in}, where the store's threads do not exist. Start workers with the "
+            "'spawn' method, or open it again in the child."
+        )
