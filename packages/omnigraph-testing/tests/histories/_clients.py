@@ -65,7 +65,7 @@ class NoLock:
             if isinstance(op, Append):
                 aside = self._directory / f"{_name(op.key)}.{self._process}"
                 aside.write_text(json.dumps([*held, op.element]))
-                os.replace(aside, path)
+                aside.replace(path)
                 values.append(None)
             else:
                 values.append(held)

@@ -1,4 +1,4 @@
-"""The checker against a second one that tries every order, and against histories made to be good."""
+"""The checker against one that tries every order, and against histories that are made good."""
 
 from __future__ import annotations
 

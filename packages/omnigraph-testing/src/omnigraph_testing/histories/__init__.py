@@ -1,5 +1,6 @@
 """Concurrent histories: recorded from real processes, and judged for a serial order."""
 
+from omnigraph_testing.errors import Aborted
 from omnigraph_testing.histories._check import check
 from omnigraph_testing.histories._journal import Client, Recorder
 from omnigraph_testing.histories._model import (
@@ -29,6 +30,7 @@ from omnigraph_testing.histories._workload import Workload
 
 __all__ = [
     "ABSENT",
+    "Aborted",
     "Anomaly",
     "AnomalyKind",
     "Append",

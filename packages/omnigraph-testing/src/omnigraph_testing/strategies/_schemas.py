@@ -94,10 +94,11 @@ def schemas(
     if kind not in _KEYS:
         raise InvalidOption(option="kind", found=repr(kind), expected="'node' or 'edge'")
     taken = _KEYS[kind]
-    usable = (names or type_names()).filter(lambda name: name.casefold() not in taken)
+    names = type_names() if names is None else names
+    usable = names.filter(lambda name: name.casefold() not in taken)
     properties = draw(
         st.lists(
-            st.tuples(usable, types or property_types(), st.booleans()),
+            st.tuples(usable, property_types() if types is None else types, st.booleans()),
             max_size=max_properties,
             unique_by=lambda one: one[0].casefold(),
         )
