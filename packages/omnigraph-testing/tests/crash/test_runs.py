@@ -151,6 +151,21 @@ def test_it_dies_with_its_parent(tmp_path: Path) -> None:
     assert until(lambda: is_gone(int((tmp_path / "pid").read_text())))
 
 
+def test_a_script_without_a_guard_is_told(tmp_path: Path) -> None:
+    """A script that would start itself for ever fails with the line that it lacks."""
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import sys\n"
+        "from omnigraph_testing import Crash\n"
+        "def job():\n"
+        "    pass\n"
+        "print(Crash(sys.argv[1]).run(job).traceback)\n"
+    )
+    command = [sys.executable, str(script), str(tmp_path / "runs")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 'guard that with if __name__ == "__main__"' in found.stdout
+
+
 def test_a_random_moment_is_repeatable(crash: Crash, tmp_path: Path) -> None:
     """A seed names a moment; a process that is still running then is killed."""
     moment = AtMoment(5, within=0.2)

@@ -23,6 +23,7 @@ from typing import Any
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 38, 22
 _SECCOMP_MODE_FILTER = 2
 _SIGKILL = 9
+_LOADING = "OMNIGRAPH_CRASH_LOADING"
 
 
 class _FilesOfTests:
@@ -80,7 +81,9 @@ def _find_modules(plan: dict[str, Any]) -> None:
     sys.meta_path.insert(0, _FilesOfTests(plan["modules"]))
     if plan["main"] is not None:
         # As multiprocessing does: a function of a script is found again under ``__main__``.
+        os.environ[_LOADING] = "1"  # a script without a guard would start itself again and again
         space = runpy.run_path(plan["main"], run_name="__mp_main__")
+        del os.environ[_LOADING]
         module = ModuleType("__mp_main__")
         module.__dict__.update(space)
         sys.modules["__main__"] = sys.modules["__mp_main__"] = module
@@ -110,9 +113,9 @@ def main() -> None:
     else:
         os.read(plan["follow"], 1)
         _let_kernel_stop_at_file_calls(bytes.fromhex(plan["filter"]))
-    _find_modules(plan)
     call = (home / "call.pickle").read_bytes()
     try:
+        _find_modules(plan)
         if plan["script"] is not None:
             os.write(plan["started"], b"!")
         value = pickle.dumps(_run(plan, call))

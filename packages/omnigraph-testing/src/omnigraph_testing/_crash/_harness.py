@@ -61,7 +61,7 @@ class Crash:
     raising, where file operations cannot be followed: the fixture skips the test there.
     """
 
-    directory: Path
+    directory: Path = attrs.field(converter=Path)
     unavailable: Callable[[TracingUnavailable], None] | None = attrs.field(
         default=None, kw_only=True
     )

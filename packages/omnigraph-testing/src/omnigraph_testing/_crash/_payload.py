@@ -37,6 +37,11 @@ def pack_function(
 ) -> Payload:
     """Pack a call of a function of a module's top level."""
     label = getattr(function, "__qualname__", repr(function))
+    if "OMNIGRAPH_CRASH_LOADING" in os.environ:
+        reason = (
+            'its script starts it while being loaded; guard that with if __name__ == "__main__"'
+        )
+        raise UnusableFunction(function=label, reason=reason)
     try:
         call = pickle.dumps((function, tuple(arguments), keywords))
     except Exception as error:  # pickling runs anybody's code

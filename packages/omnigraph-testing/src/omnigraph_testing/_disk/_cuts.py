@@ -2,16 +2,17 @@
 
 Always: a state is a cut, the pending names that survived it, and one possible content for each
 file with pending writes. If there are no more states than ``limit``, all are given
-(``exhaustive``). Otherwise they come in the order in which they usually tell something: first
-everything lost or kept and names without data, at every cut; then each single thing lost or kept;
-then seeded random mixtures. The same seed gives the same states.
+(``exhaustive``). Otherwise cuts right after a mark come first, and of the states a third each are
+those with everything lost or kept and names without data, those with a single thing lost or kept,
+and seeded random mixtures. The same seed gives the same states.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import attrs
 
 from omnigraph_testing._disk._images import Image, build_image
 from omnigraph_testing._disk._models import DiskModel
+from omnigraph_testing._disk._operations import Mark
 from omnigraph_testing._disk._situation import Change, Situation
 from omnigraph_testing._disk._snapshot import Snapshot
 from omnigraph_testing._disk._variants import WHOLE, Variant, apply_data, variants
@@ -160,7 +162,7 @@ def choose(scenes: Sequence[Scene], *, seed: int, limit: int) -> tuple[tuple[Pow
         if total > limit:
             break
     exhaustive = total <= limit
-    candidates = _all(scenes) if exhaustive else _telling(scenes, random.Random(seed))  # noqa: S311
+    candidates = _all(scenes) if exhaustive else _telling(scenes, random.Random(seed), limit)  # noqa: S311
     found: dict[tuple[object, ...], PowerCut] = {}
     fruitless = 0
     for cut in candidates:
@@ -180,33 +182,54 @@ def _all(scenes: Sequence[Scene]) -> Iterator[PowerCut]:
                 yield PowerCut(scene, Choice(names, tuple(zip(files, indexes, strict=True))))
 
 
-def _telling(scenes: Sequence[Scene], rng: random.Random) -> Iterator[PowerCut]:
-    for level in (_extremes, _singles):
-        found = [PowerCut(scene, choice) for scene in scenes for choice in level(scene)]
-        rng.shuffle(found)
-        yield from found
-    open_scenes = [scene for scene in scenes if scene.count(1) > 1]
-    while open_scenes:
-        yield from (PowerCut(scene, _mixture(scene, rng)) for scene in open_scenes)
+def _telling(scenes: Sequence[Scene], rng: random.Random, limit: int) -> Iterator[PowerCut]:
+    """Give states in a telling order; nothing is computed for cuts that are not reached."""
+    marked = [scene for scene in scenes if isinstance(scene.situation.last, Mark)]
+    others = [scene for scene in scenes if not isinstance(scene.situation.last, Mark)]
+    ordered = [*marked, *rng.sample(others, len(others))]
+    extremes = _in_turn([_extremes(scene) for scene in ordered])
+    singles = _in_turn([_singles(scene, rng) for scene in ordered])
+    yield from itertools.islice(extremes, limit // 3)
+    yield from itertools.islice(singles, limit // 3)
+    yield from _in_turn([extremes, singles, _mixtures(ordered, rng)])
 
 
-def _extremes(scene: Scene) -> Iterator[Choice]:
+def _in_turn(sources: Iterable[Iterator[PowerCut]]) -> Iterator[PowerCut]:
+    """Take one of each source, then another of each, until all are empty."""
+    waiting = deque(sources)
+    while waiting:
+        source = waiting.popleft()
+        for cut in itertools.islice(source, 1):
+            yield cut
+            waiting.append(source)
+
+
+def _extremes(scene: Scene) -> Iterator[PowerCut]:
     everything = frozenset(change.position for change in scene.pending)
-    for names in (everything, frozenset[int]()):
-        for index in (0, 1, 2):
-            yield Choice(names, _same(scene, index))
+    for index in (1, 2, 0):
+        for names in (everything, frozenset[int]()):
+            yield PowerCut(scene, Choice(names, _same(scene, index)))
 
 
-def _singles(scene: Scene) -> Iterator[Choice]:
+def _singles(scene: Scene, rng: random.Random) -> Iterator[PowerCut]:
     everything = frozenset(change.position for change in scene.pending)
     whole = _same(scene, 0)
-    for change in scene.pending:
-        yield Choice(scene.allowed(everything - {change.position}), whole)
-        yield Choice(scene.allowed(frozenset({change.position})), whole)
+    found = [Choice(everything, whole)]
+    for position in everything:
+        found.append(Choice(scene.allowed(everything - {position}), whole))
+        found.append(Choice(scene.allowed(frozenset({position})), whole))
     for file, options in scene.contents.items():
-        for index in range(len(options)):
+        for index in range(1, len(options)):
             changed = tuple((each, index if each == file else old) for each, old in whole)
-            yield Choice(everything, changed)
+            found.append(Choice(everything, changed))
+    rng.shuffle(found)
+    yield from (PowerCut(scene, choice) for choice in found)
+
+
+def _mixtures(scenes: Sequence[Scene], rng: random.Random) -> Iterator[PowerCut]:
+    while True:
+        scene = rng.choice(scenes)
+        yield PowerCut(scene, _mixture(scene, rng))
 
 
 def _mixture(scene: Scene, rng: random.Random) -> Choice:
