@@ -58,16 +58,17 @@ def format_(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types, strictly, in all four packages and in the files that show typed usage."""
     install(session, L1, L2, TESTING, SPARK, tools=("mypy", "boto3"))
-    packages = [part for name in ("l1", "l2", "testing", "spark") for part in ("-p", f"omnigraph_{name}")]
-    session.run("mypy", *packages)
-    session.run("mypy", *(str(path) for path in sorted(ROOT.glob("packages/*/typed_usage.py"))))
+    for package in (L1, L2, TESTING, SPARK):
+        session.run("mypy", "-p", package.name.replace("-", "_"))
+        session.run("mypy", str(package / "typed_usage.py"))
 
 
 @nox.session
 def checks(session: nox.Session) -> None:
     """Check the repository as a whole: layers, public names, house rules."""
     install(session, L1, L2, TESTING, SPARK, tools=("pytest",))
-    session.run("pytest", "checks", "--ignore=checks/packaging", "--ignore=checks/docs", *session.posargs)
+    others = ("--ignore=checks/packaging", "--ignore=checks/docs")
+    session.run("pytest", "checks", *others, *session.posargs)
 
 
 @nox.session

@@ -59,12 +59,11 @@ def test_modules_do_not_import_in_a_circle(package: str) -> None:
         name: {
             target
             for module, taken in imports_of(path)
-            for target in (f"{module}.{taken}", module)
-            if target in names and target != name
+            if (target := f"{module}.{taken}" if f"{module}.{taken}" in names else module) in names
+            and target != name
         }
         for name, path in names.items()
     }
-    # ``from package import module`` names the package too, which its front door fills.
     done: set[str] = set()
     while rest := {name: needs - done for name, needs in graph.items() if name not in done}:
         free = {name for name, needs in rest.items() if not needs}

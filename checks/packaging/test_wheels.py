@@ -69,7 +69,8 @@ def test_l1_alone_works(tmp_path: Path) -> None:
     shown = environment.run(
         "import pyarrow as pa, tempfile\n"
         "from omnigraph_l1 import Table\n"
-        "t = Table.create(tempfile.mkdtemp() + '/t', pa.schema([pa.field('id', pa.string(), False)]))\n"
+        "schema = pa.schema([pa.field('id', pa.string(), False)])\n"
+        "t = Table.create(tempfile.mkdtemp() + '/t', schema)\n"
         "print(t.append(pa.table({'id': ['a']}, schema=t.schema)).table.count())"
     )
     assert shown.split() == ["1"]

@@ -64,11 +64,11 @@ def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.Monk
     expanded.
     """
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", "/home/ann")
+    monkeypatch.setenv("HOME", "/srv/ann")
     assert Place.parse("x/../repo").local_path == tmp_path / "repo"
     assert Place.parse(Path("repo")).local_path == tmp_path / "repo"
     assert Place.parse(".").local_path == tmp_path
-    assert Place.parse("~/repo").uri == "/home/ann/repo"
+    assert Place.parse("~/repo").uri == "/srv/ann/repo"
     assert Place.parse(Path("~/repo")).local_path == tmp_path / "~" / "repo"
     assert Place.parse("a:b").local_path == tmp_path / "a:b"
 

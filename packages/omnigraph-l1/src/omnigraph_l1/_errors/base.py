@@ -23,12 +23,5 @@ class L1Error(Exception):
 
     kind: ClassVar[str] = "l1_error"
 
-    def __init_subclass__(cls) -> None:
-        # Where users find them, and what a pickle of one says.
-        cls.__module__ = "omnigraph_l1.errors"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(_rebuild, type(self)), (attrs.asdict(self, recurse=False),)
-
-
-L1Error.__module__ = "omnigraph_l1.errors"

@@ -1,0 +1,40 @@
+"""How omnigraph-l1 is used, for the type checker: each line must mean what it says."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from omnigraph_l1 import Commit, JsonRefs, Place, Ref, Resolution, Staged, Storage, Table, classify
+from omnigraph_l1.errors import CommitConflict, L1Error
+
+
+def use(schema: pa.Schema, rows: pa.Table) -> int:
+    """Everything a user of the table handle writes down."""
+    place: Place = Place.parse("people") / "below"
+    storage: Storage = Storage.resolve(place, {"region": "eu-west-1"})
+    table: Table = Table.create(storage, schema, durability="full")
+    staged: Staged = table.stage_upsert(rows, key="id")
+    try:
+        commit: Commit = table.commit(staged, properties={"actor": "ann"})
+    except CommitConflict as conflict:
+        resolution: Resolution = conflict.resolution
+        raise RuntimeError(resolution.advice) from conflict
+    except L1Error as error:
+        kind: str = error.kind
+        raise RuntimeError(kind) from error
+    follows: bool = commit.follows_base
+    newest: Table = commit.table.refresh()
+    reader: pa.RecordBatchReader = newest.scan(columns=["id"], filter="age > 3")
+    del reader, follows
+    return newest.count()
+
+
+def use_refs(error: Exception) -> Resolution | None:
+    """Refs, and what Lance raised."""
+    refs: JsonRefs = JsonRefs.open("people", "refs")
+    ref: Ref = refs.create("main", {"head": 1})
+    ref = refs.replace(ref, {"head": 2})
+    found: Ref | None = refs.get("main")
+    del found
+    refs.delete(ref)
+    return classify(error)
