@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -120,6 +121,11 @@ def test_no_reader_ever_sees_a_torn_document(tmp_path: Path) -> None:
     assert len(set(seen)) > 3
 
 
+def _times_open(path: Path) -> int:
+    links = [os.fspath(entry) for entry in Path("/proc/self/fd").iterdir()]
+    return sum(os.path.realpath(link) == os.path.realpath(path) for link in links)
+
+
 def test_a_lock_file_that_was_removed_is_noticed(tmp_path: Path) -> None:
     """A waiter whose lock file was removed meanwhile locks the new one, with everybody else."""
     path = tmp_path / ".lock"
@@ -135,6 +141,9 @@ def test_a_lock_file_that_was_removed_is_noticed(tmp_path: Path) -> None:
 
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
+    deadline = time.monotonic() + 30
+    while _times_open(path) < 2:
+        assert time.monotonic() < deadline, "the waiter never opened the lock file"
     path.unlink()
     os.close(held)
     assert entered.wait(30)
@@ -156,26 +165,39 @@ def test_a_holder_that_hangs_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     refs.replace(ref, {})
 
 
-def _fork_and_wait(path: Path, told: multiprocessing.SimpleQueue[str]) -> None:
-    told.put("forked")
-    time.sleep(3600)
+FORKS_AND_DIES = """
+import os, signal, sys
+from pathlib import Path
+from omnigraph_l1._refs.lock import directory_lock
+with directory_lock(Path(sys.argv[1]), patience=1):
+    if os.fork() == 0:
+        os.write(1, b"%d" % os.getpid())
+        signal.pause()
+    sys.stdin.read(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*")
 def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """A process that was forked while its parent held the lock does not hold it on."""
-    context = multiprocessing.get_context("fork")
-    told: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
-    child = context.Process(target=_fork_and_wait, args=(tmp_path, told))
-    with directory_lock(tmp_path / ".lock", patience=1):
-        child.start()
-        assert told.get() == "forked"
+    """A process that was forked while its parent held the lock does not hold it on when the parent
+    is killed.
+    """
+    command = [sys.executable, "-c", FORKS_AND_DIES, str(tmp_path / ".lock")]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    child = int(parent.stdout.read1(20))
     try:
-        with directory_lock(tmp_path / ".lock", patience=1):
+        with pytest.raises(StoreUnavailable), directory_lock(tmp_path / ".lock", patience=0.05):
             pass
+        assert parent.stdin is not None
+        parent.stdin.write(b"x")
+        parent.stdin.close()
+        parent.wait(30)
+        with directory_lock(tmp_path / ".lock", patience=1):
+            os.kill(child, 0)
     finally:
-        child.kill()
-        child.join()
+        os.kill(child, signal.SIGKILL)
+        parent.stdout.close()
 
 
 def _use(refs: JsonRefs, told: multiprocessing.SimpleQueue[str]) -> None:

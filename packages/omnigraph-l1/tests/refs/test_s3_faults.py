@@ -269,8 +269,10 @@ def test_a_damaged_object_is_named(s3_store: S3Store) -> None:
     assert bytes(s3_store.obstore("_refs/branches").get("main.json").bytes()) == b"{torn"
 
 
-def test_what_writes_cost(faulty_s3: FaultyS3) -> None:
-    """Creating, replacing and deleting are one request each, reading one, probing seven."""
+def test_what_operations_cost(faulty_s3: FaultyS3) -> None:
+    """Creating, replacing, deleting and reading are one request each, probing is six; trying again
+    is ours alone, not obstore's on top.
+    """
     refs = refs_in(faulty_s3)
     refs.create("warm", {})
     with faulty_s3.expect(max_requests=4):
@@ -280,3 +282,7 @@ def test_what_writes_cost(faulty_s3: FaultyS3) -> None:
         refs.delete(ref)
     with faulty_s3.expect(max_requests=6):
         refs.probe()
+    rule = faulty_s3.inject(Rule(Answer(503), "PUT"))
+    with pytest.raises(OutcomeUnknown):
+        refs.create("new", {})
+    assert rule.fired == 4
