@@ -21,7 +21,7 @@ from omnigraph_testing._crash._kills import (
     AtFileOperation,
     AtPoint,
     AtRequest,
-    FaultyStore,
+    InjectsFaults,
     Kill,
 )
 from omnigraph_testing._crash._outcome import LeftFile, Outcome, tree
@@ -130,7 +130,7 @@ class Crash:
         *,
         prepare: Callable[[Path], Sequence[Any]] | None = None,
         by: Literal["points", "file operations", "requests"] = "points",
-        store: FaultyStore | None = None,
+        store: InjectsFaults | None = None,
         limit: int | None = None,
         seed: int = 0,
         deadline: float = _DEADLINE,
@@ -168,7 +168,7 @@ class Crash:
         function: Callable[..., Any],
         ready: Callable[[Path], Sequence[Any]],
         by: str,
-        store: FaultyStore | None,
+        store: InjectsFaults | None,
         deadline: float,
     ) -> list[Kill]:
         place = self._fresh("place")
@@ -191,7 +191,7 @@ class Crash:
         expected = "points, file operations, or requests together with a store"
         raise InvalidOption(option="by", found=repr(by), expected=expected)
 
-    def _requests(self, payload: Payload, store: FaultyStore, deadline: float) -> list[Kill]:
+    def _requests(self, payload: Payload, store: InjectsFaults, deadline: float) -> list[Kill]:
         from omnigraph_testing._faults._effects import Delay  # noqa: PLC0415
         from omnigraph_testing._faults._rule import Rule  # noqa: PLC0415
 

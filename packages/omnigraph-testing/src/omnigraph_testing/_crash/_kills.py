@@ -17,7 +17,7 @@ import attrs
 
 from omnigraph_testing.errors import InvalidOption
 
-__all__ = ["AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "FaultyStore", "Kill"]
+__all__ = ["AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "InjectsFaults", "Kill"]
 
 _SIDES = ("before", "after")
 
@@ -32,7 +32,7 @@ def _side(_instance: object, attribute: attrs.Attribute[str], value: str) -> Non
         raise InvalidOption(option=attribute.name, found=repr(value), expected="before or after")
 
 
-class FaultyStore(Protocol):
+class InjectsFaults(Protocol):
     """A store before which rules can be put: ``faulty_s3``, or a faulty wrapper."""
 
     def inject(self, rule: Any, /) -> Any:
@@ -56,7 +56,7 @@ class AtRequest:
     """At the n-th request to a store that matches, before or after it had its effect."""
 
     certain: ClassVar[bool] = True
-    store: FaultyStore = attrs.field(repr=False)
+    store: InjectsFaults = attrs.field(repr=False)
     n: int = attrs.field(validator=_from_one)
     method: str | None = attrs.field(kw_only=True, default=None)
     key: str = attrs.field(kw_only=True, default="*")

@@ -40,6 +40,7 @@ class Scene:
 
     @cached_property
     def pending(self) -> tuple[Change, ...]:
+        """The changes of names that may or may not have arrived."""
         return self.situation.pending_changes
 
     @cached_property
@@ -121,6 +122,7 @@ class PowerCut:
 
     @cached_property
     def image(self) -> Image:
+        """The tree that would be found: ``nodes`` has what stands at each relative path."""
         scene, choice = self.scene, self.choice
         kept = [change for change in scene.pending if change.position in choice.names]
         contents = {file: scene.contents[file][index].content for file, index in self.choice.data}
