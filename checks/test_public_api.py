@@ -47,6 +47,7 @@ PUBLIC: dict[str, set[str]] = {
         "OmniGraphSparkError",
     },
     "omnigraph_testing": {
+        "Aborted",
         "Answer",
         "AtFileOperation",
         "AtMoment",
@@ -74,6 +75,7 @@ PUBLIC: dict[str, set[str]] = {
         "Hold",
         "IgnoreConditions",
         "Injected",
+        "InvalidHistory",
         "InvalidOption",
         "LeftFile",
         "NeverKilled",
@@ -100,6 +102,7 @@ PUBLIC: dict[str, set[str]] = {
         "UnexpectedEnding",
         "Untraceable",
         "UnusableFunction",
+        "WorkerFailed",
         "mark",
         "start_faulty_s3",
         "start_s3",

@@ -92,9 +92,11 @@ if TYPE_CHECKING:
         S3Store,
     )
     from omnigraph_testing.errors import (
+        Aborted,
         BudgetExceeded,
         CrashDeadline,
         GatewayFailed,
+        InvalidHistory,
         InvalidOption,
         NeverKilled,
         NothingHeld,
@@ -103,9 +105,11 @@ if TYPE_CHECKING:
         UnexpectedEnding,
         Untraceable,
         UnusableFunction,
+        WorkerFailed,
     )
 
 _HOMES = {
+    "Aborted": "omnigraph_testing.errors",
     "Answer": "omnigraph_testing._faults._effects",
     "AtFileOperation": "omnigraph_testing._crash._kills",
     "AtMoment": "omnigraph_testing._crash._kills",
@@ -131,6 +135,7 @@ _HOMES = {
     "Hold": "omnigraph_testing._faults._effects",
     "IgnoreConditions": "omnigraph_testing._faults._effects",
     "Injected": "omnigraph_testing._faults._engine",
+    "InvalidHistory": "omnigraph_testing.errors",
     "InvalidOption": "omnigraph_testing.errors",
     "LeftFile": "omnigraph_testing._crash._outcome",
     "NeverKilled": "omnigraph_testing.errors",
@@ -156,6 +161,7 @@ _HOMES = {
     "UnexpectedEnding": "omnigraph_testing.errors",
     "Untraceable": "omnigraph_testing.errors",
     "UnusableFunction": "omnigraph_testing.errors",
+    "WorkerFailed": "omnigraph_testing.errors",
     "mark": "omnigraph_testing._crash._mark",
     "start_faulty_s3": "omnigraph_testing._gateway._faulty",
     "start_s3": "omnigraph_testing._servers._start",
@@ -165,6 +171,7 @@ _HOMES = {
 __all__ = [
     "EXT4_LIKE_DISK",
     "STRICT_DISK",
+    "Aborted",
     "Answer",
     "AtFileOperation",
     "AtMoment",
@@ -189,6 +196,7 @@ __all__ = [
     "Hold",
     "IgnoreConditions",
     "Injected",
+    "InvalidHistory",
     "InvalidOption",
     "LeftFile",
     "NeverKilled",
@@ -214,6 +222,7 @@ __all__ = [
     "UnexpectedEnding",
     "Untraceable",
     "UnusableFunction",
+    "WorkerFailed",
     "mark",
     "start_faulty_s3",
     "start_s3",

@@ -7,7 +7,7 @@ import pickle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnigraph_testing.histories import AnomalyKind, History, Relation, check
+from omnigraph_testing.histories import AnomalyKind, History, Outcome, Relation, check
 from omnigraph_testing.histories._cycles import smallest_cycle
 from omnigraph_testing.histories._graph import Graph, components
 
@@ -113,7 +113,11 @@ def test_many_troubles_are_counted_not_listed() -> None:
     assert "and 30 more that are not listed" in str(report)
 
 
-Links = list[tuple[int, int, int]]
+def test_report_says_why_outcomes_are_unknown() -> None:
+    """A client that is broken is not taken for a store that is right: the reason stands there."""
+    lost = {"outcome": Outcome.UNKNOWN, "note": "TypeError: no"}
+    text = str(check(history(("x+1", lost), ("x+2", lost), "x=")))
+    assert "2 unknown of which 0 were seen; 2 of them: TypeError: no" in text
 
 
 @st.composite

@@ -9,6 +9,7 @@ anybody saw it; otherwise it may be left out. Nothing here recurses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from omnigraph_testing.histories._cycles import smallest_cycle
@@ -61,8 +62,10 @@ def check(history: History, *, real_time: bool = True, sessions: bool = True) ->
         anomalies += intermediate_reads(history, known, appended)
         anomalies += own_future_reads(history, known, appended)
         anomalies += reordered_appends(history, known, appended)
-        lost = dict(vanished_appends(history, known, appended)) if real_time else {}
-        anomalies += lost.values()
+        lost: set[Element] = set()
+        for elements, anomaly in vanished_appends(history, known, appended) if real_time else ():
+            lost.update(elements)
+            anomalies.append(anomaly)
         add_versions(graph, known, by_element, committed, told=lost)
     if sessions:
         add_processes(graph, history, committed)
@@ -167,8 +170,12 @@ def _guarantee(*, real_time: bool, sessions: bool) -> str:
 def _checked(history: History, committed: set[int]) -> str:
     unknown = history.count(Outcome.UNKNOWN)
     seen = len(committed) - history.count(Outcome.OK)
+    notes = Counter(
+        one.note for one in history.transactions if one.outcome is Outcome.UNKNOWN and one.note
+    )
+    mostly = "".join(f"; {count} of them: {note}" for note, count in notes.most_common(1))
     return (
         f"{len(history)} transactions with {history.operations} operations "
         f"({history.count(Outcome.OK)} ok, {history.count(Outcome.FAILED)} failed, {unknown} "
-        f"unknown of which {seen} were seen)"
+        f"unknown of which {seen} were seen{mostly})"
     )

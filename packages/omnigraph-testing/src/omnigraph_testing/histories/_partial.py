@@ -123,8 +123,8 @@ def reordered_appends(
 
 def vanished_appends(
     history: History, versions: Versions, appended: Mapping[int, list[Element]]
-) -> Iterator[tuple[Element, Anomaly]]:
-    """Find each append that was acknowledged before a read began, and that no read ever showed."""
+) -> Iterator[tuple[list[Element], Anomaly]]:
+    """Find appends that were acknowledged before a read began, and that no read ever showed."""
     readers = [reader for _, reader in versions.prefixes]
     readers += [stray.reader for stray in versions.strays]
     reads = [history.transactions[reader] for reader in readers]
@@ -132,23 +132,20 @@ def vanished_appends(
     shown = versions.first_readers()
     for writer, elements in appended.items():
         transaction = history.transactions[writer]
-        if transaction.ended is None or transaction.ended >= last.invoked:
+        lost = [element for element in elements if element not in shown]
+        if not lost or transaction.ended is None or transaction.ended >= last.invoked:
             continue
-        for element in elements:
-            if element not in shown:
-                yield (
-                    element,
-                    Anomaly(
-                        AnomalyKind.LOST_UPDATE,
-                        (transaction.id, last.id),
-                        key=versions.key,
-                        detail=f"T{transaction.id} was told that {element!r} is in "
-                        f"{show_key(versions.key)}. T{last.id} was sent "
-                        f"{show_span(last.invoked - transaction.ended)} later and did not find "
-                        "it. Nobody ever saw it.",
-                        scene=(
-                            describe(transaction, (versions.key,)),
-                            describe(last, (versions.key,)),
-                        ),
-                    ),
-                )
+        gap = show_span(last.invoked - transaction.ended)
+        keys = (versions.key,)
+        yield (
+            lost,
+            Anomaly(
+                AnomalyKind.LOST_UPDATE,
+                (transaction.id, last.id),
+                key=versions.key,
+                detail=f"T{transaction.id} was told that {show_list(lost)} is in "
+                f"{show_key(versions.key)}. T{last.id} was sent {gap} later and did not find it. "
+                "Nobody ever saw it.",
+                scene=(describe(transaction, keys), describe(last, keys)),
+            ),
+        )

@@ -19,6 +19,7 @@ __all__ = ["Anomaly", "AnomalyKind", "Edge", "Relation", "Report"]
 class AnomalyKind(str, Enum):
     """What went wrong, worst first. The value is stable; the usual short name is in brackets."""
 
+    LOST_UPDATE = "lost update"  # two writers built on one version, or an append vanished
     UNEXPLAINED_ELEMENT = "unexplained element"  # nobody ever wrote what was read
     ABORTED_READ = "aborted read"  # [G1a] a dirty read of something that failed
     INTERMEDIATE_READ = "intermediate read"  # [G1b] a part of a transaction was seen
@@ -26,7 +27,6 @@ class AnomalyKind(str, Enum):
     INCOMPATIBLE_ORDER = "incompatible order"  # two reads, neither a prefix of the other
     INTERNAL = "internal inconsistency"  # a transaction contradicts itself
     PHANTOM = "phantom"  # a second read in one transaction sees what others added since
-    LOST_UPDATE = "lost update"  # two writers built on one version, or an append vanished
     DIRTY_WRITE = "dirty write"  # [G0] a cycle of writes alone
     CIRCULAR_INFORMATION = "circular information flow"  # [G1c] writes and reads of writes
     READ_SKEW = "read skew"  # [G-single] a cycle with one missed write

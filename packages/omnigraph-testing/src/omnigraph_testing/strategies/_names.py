@@ -19,7 +19,9 @@ __all__ = ["branch_names", "invalid_branch_names", "type_names"]
 _Category = Literal["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No"]
 _LETTERS: tuple[_Category, ...] = ("Lu", "Ll", "Lt", "Lm", "Lo")
 _NUMBERS: tuple[_Category, ...] = ("Nd", "Nl", "No")
-_LONGEST_FILE_NAME = 200  # leaves room for a ulid and for ".json" below the usual 255
+# Lance keeps a branch on local disk in a file of this name, percent-encoded twice, and while it
+# writes it adds 44 characters; a ulid at the end of the name takes 27 more. 255 is the most.
+_LONGEST_FILE_NAME = 180
 _REFUSED_CHARACTERS = " \t\n\0~^:?*[]{}@+%#&'\"<>|;,!$()=\\\u0301\u202e\u200b\U0001f600"
 
 
