@@ -134,7 +134,7 @@ def test_killed_at_file_operations(
 ) -> None:
     """Killed at each operation on files in turn: before or after, never in between."""
     seen = set()
-    for crashed in crash.everywhere(change, prepare=prepare, by="file operations"):
+    for crashed in crash.everywhere(change, prepare=prepare, by="file operations", limit=10):
         found = _check_what_is_left(crashed.place)
         seen.add(None if found is None else found.value["by"])
         assert isinstance(crashed.kill, AtFileOperation)

@@ -44,7 +44,6 @@ LANCE_ONLY = frozenset(
         "download_retry_count",
         "dynamodb_endpoint",
         "expires_at_millis",
-        "google_storage_token",
         "refresh_offset_millis",
         "use_opendal",
     }
@@ -127,7 +126,7 @@ _GCS = _family(
     google_bucket: google_bucket_name
     google_base_url:
     google_application_credentials:
-    google_bearer_token:
+    google_bearer_token: google_storage_token
     google_skip_signature:""",
 )
 _AZURE = _family(

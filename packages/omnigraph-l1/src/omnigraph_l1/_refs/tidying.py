@@ -15,6 +15,8 @@ import contextlib
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
+import attrs
+
 from omnigraph_l1._events import emit
 from omnigraph_l1._places import Storage
 from omnigraph_l1._refs.backend import Mismatch, Stored, Unsettled
@@ -86,10 +88,11 @@ def _delete(backend: _Tidied, file_name: str, token: str) -> bool:
 
 
 def _is_honoured(backend: _Tidied) -> bool:
-    """Try once in a process: a DELETE with the wrong e_tag must be refused, the right one done."""
-    known = _honoured.get(backend.storage)
+    """Try once for each bucket: a DELETE with the wrong e_tag must be refused, the right one done."""
+    bucket = attrs.evolve(backend.storage, place=attrs.evolve(backend.storage.place, key=""))
+    known = _honoured.get(bucket)
     if known is None:
-        known = _honoured[backend.storage] = _tried(backend)
+        known = _honoured[bucket] = _tried(backend)
         emit("refs.conditional_delete", place=backend.place, honoured=known)
     return known
 
