@@ -135,7 +135,7 @@ class Exchange:
                     reply.done()
                     if seen is not None:
                         self._context.listings.remember(
-                            self._head.target, reply.head, b"".join(seen)
+                            self._head.target, (reply.head, b"".join(seen))
                         )
                     self._end()
                 await self._client.send(unsent + piece.wire)
