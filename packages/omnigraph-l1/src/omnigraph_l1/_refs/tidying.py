@@ -88,7 +88,7 @@ def _delete(backend: _Tidied, file_name: str, token: str) -> bool:
 
 
 def _is_honoured(backend: _Tidied) -> bool:
-    """Try once for each bucket: DELETE with a wrong e_tag must be refused, with the right one done."""
+    """Try once for each bucket: only a DELETE with the right e_tag may be done."""
     bucket = attrs.evolve(backend.storage, place=attrs.evolve(backend.storage.place, key=""))
     known = _honoured.get(bucket)
     if known is None:
