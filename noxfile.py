@@ -96,7 +96,7 @@ def nightly(session: nox.Session) -> None:
 def packaging(session: nox.Session) -> None:
     """Build the four wheels, and prove each in an environment with nothing else in it."""
     install(session, tools=("pytest", "build", "hatchling", "uv"))
-    wheels = Path(session.create_tmp()) / "wheels"
+    wheels = Path(session.virtualenv.location) / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     for package in (L1, L2, SPARK, TESTING):
         session.run(

@@ -74,10 +74,11 @@ def _modules_of_tests() -> dict[str, dict[str, Any]]:
         if type(loader).__module__.startswith("_pytest."):
             parts = name.split(".")
             names.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return {name: _description(sys.modules[name]) for name in names if name in sys.modules}
+    return {name: _description(sys.modules.get(name)) for name in names}
 
 
-def _description(module: ModuleType) -> dict[str, Any]:
+def _description(module: ModuleType | None) -> dict[str, Any]:
+    # pytest does not make every folder above a test a package; pickle wants them all.
     path = getattr(module, "__path__", None)
     file = getattr(module, "__file__", None)
     if path is None and file is None:
