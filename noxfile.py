@@ -22,6 +22,7 @@ CONSTRAINTS = str(ROOT / "constraints.txt")
 L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
+PARALLEL = ("-n", "2", "--dist", "worksteal")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3")
 PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
 
@@ -75,14 +76,16 @@ def checks(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     install_tested(session)
-    session.run("pytest", "packages", "-m", "not integration and not slow", *session.posargs)
+    session.run(
+        "pytest", *PARALLEL, "packages", "-m", "not integration and not slow", *session.posargs
+    )
 
 
 @nox.session
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
     install_tested(session)
-    session.run("pytest", "packages", "-m", "integration and not slow", *session.posargs)
+    session.run("pytest", *PARALLEL, "packages", "-m", "integration and not slow", *session.posargs)
 
 
 @nox.session(default=False)
