@@ -6,34 +6,13 @@ from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 from omnigraph_testing._faults._operation import Operation
+from omnigraph_testing._faults._statuses import words_of
 from omnigraph_testing._gateway._messages import RequestHead, ResponseHead
 from omnigraph_testing._servers._store import S3Store
 
 __all__ = ["CONDITIONS", "error_reply", "operation_of"]
 
 CONDITIONS = ("if-match", "if-none-match", "if-modified-since", "if-unmodified-since")
-
-ERRORS = {
-    403: ("Forbidden", "AccessDenied", "Access Denied"),
-    404: ("Not Found", "NoSuchKey", "The specified key does not exist."),
-    409: (
-        "Conflict",
-        "ConditionalRequestConflict",
-        "A conflicting operation against this resource is under way. Please try again.",
-    ),
-    412: (
-        "Precondition Failed",
-        "PreconditionFailed",
-        "At least one of the pre-conditions you specified did not hold",
-    ),
-    500: (
-        "Internal Server Error",
-        "InternalError",
-        "We encountered an internal error. Please try again.",
-    ),
-    502: ("Bad Gateway", "BadGateway", "The server behind the gateway does not answer."),
-    503: ("Service Unavailable", "SlowDown", "Please reduce your request rate."),
-}
 
 # (verb, parameter in the query, whether there is a key) and what that means; first match counts.
 METHODS = (
@@ -93,8 +72,7 @@ def _relative(key: str, store: S3Store) -> str:
 
 def error_reply(status: int, head: RequestHead, number: int) -> tuple[ResponseHead, bytes]:
     """Return S3's reply of that status. Its request id is made of ``number``."""
-    default = ("Error", "InternalError" if status >= 500 else "InvalidRequest", "Error.")  # noqa: PLR2004
-    reason, code, message = ERRORS.get(status, default)
+    reason, code, message = words_of(status)
     request_id = f"{number:016X}"
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -1,0 +1,73 @@
+"""One call of a store as those who carry out rules see it: what it does, and how its faults look.
+
+Always: a call can be done several times, and in any thread. What it raises is what the store
+would raise, to the class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from omnigraph_testing._faults._operation import Operation
+from omnigraph_testing._wrappers._outcome import Outcome
+
+__all__ = ["Call"]
+
+T = TypeVar("T")
+
+
+class Call(ABC, Generic[T]):
+    """A request that can be made."""
+
+    operation: Operation
+
+    @property
+    def question(self) -> Hashable | None:
+        """What it asks, if its answer may be stale; else None."""
+        return None
+
+    def is_torn_by(self, keep: int) -> bool:
+        """Tell whether the store cannot have it whole if it gets so many bytes of its body."""
+        return keep < (self.operation.size or 0)
+
+    def size_of(self, value: T) -> int:  # noqa: ARG002 - most replies carry no data
+        """Count the bytes of the body that comes from the store."""
+        return 0
+
+    @abstractmethod
+    def do(self, *, conditions: bool = True, keep: int | None = None) -> T:
+        """Ask the store; without conditions, or with the first ``keep`` bytes of the body."""
+
+    @abstractmethod
+    def status_of(self, error: Exception | None) -> int:
+        """Give the status that the store would send with this error, or with success."""
+
+    @abstractmethod
+    def unreached(self) -> Exception:
+        """Give what the caller sees where no connection is made."""
+
+    @abstractmethod
+    def refused(self) -> Exception:
+        """Give what the caller sees where the connection is reset before the request is read."""
+
+    @abstractmethod
+    def lost(self) -> Exception:
+        """Give what the caller sees where the reply does not come. It may have happened."""
+
+    @abstractmethod
+    def answered(self, status: int, made: Outcome[T] | None) -> Outcome[T]:
+        """Give what the caller sees of an error status; ``made`` if it had its effect."""
+
+    @abstractmethod
+    def shortened(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
+        """Give what the caller sees of a reply whose body ends after ``keep`` bytes."""
+
+    def make(self, *, conditions: bool = True, keep: int | None = None) -> Outcome[T]:
+        """Do it, and tell what came of it."""
+        try:
+            value = self.do(conditions=conditions, keep=keep)
+        except Exception as error:  # noqa: BLE001 - whatever the store raises is its answer
+            return Outcome(error=error, status=self.status_of(error))
+        return Outcome(value=value, status=self.status_of(None))
