@@ -111,6 +111,13 @@ def test_bad_calls_are_named(name: str) -> None:
 
 LOST = {"outcome": Outcome.UNKNOWN}
 GOOD = {
+    "three lost replies in a row, and the last is seen": calls(
+        MADE,
+        (REPLACE, (2, 3), {"expected": "a", "wrote": "b", **LOST}),
+        (REPLACE, (4, 5), {"expected": "b", "wrote": "c", **LOST}),
+        (REPLACE, (6, 7), {"expected": "c", "wrote": "d", **LOST}),
+        (GET, (8, 9), {"found": "d"}),
+    ),
     "nothing": [],
     "a life": calls(
         (GET, (0, 1), {"found": ABSENT}),

@@ -71,6 +71,15 @@ def test_a_right_client_stays_right_under_kills(tmp_path: Path) -> None:
     assert len(again - {"final"}) >= 3
     assert sum(one.process != "final" for one in history.transactions) == 3_000
     assert len(set(elements(history))) == len(elements(history))
+    for worker in ("w0.", "w1.", "w2."):
+        generations = [
+            int(op.key[1]) if isinstance(op.key, tuple) else 0
+            for one in history.transactions
+            if one.process.startswith(worker)
+            for op in one.ops
+        ]
+        assert generations == sorted(generations)
+        assert generations[-1] == 24
     report = check(history)
     assert report.ok, str(report)
 

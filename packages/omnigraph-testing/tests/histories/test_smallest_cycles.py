@@ -70,6 +70,16 @@ def test_time_is_one_step_however_much_happened_since() -> None:
     assert anomaly.smallest
 
 
+def test_unseen_writes_come_after_seen_ones_without_a_reader_between() -> None:
+    """That one write was read and the other was not puts them in order: no third is needed."""
+    late = history(
+        ("x+2", at(0, 1, process="p")), ("x+1", at(2, 3, process="p")), ("x=1", at(0, 9))
+    )
+    (anomaly,) = check(late, real_time=False).anomalies
+    assert set(anomaly.ids) == {1, 2}
+    assert "T3 read [1] of x, with 1 of T2 and yet without 2 of T1" in str(anomaly)
+
+
 def test_simplest_argument_first() -> None:
     """A cycle of data is told without time, even where time would prove it, too."""
     skew = history(("x= y+1", at(0, 1)), ("y= x+2", at(2, 3)), ("x=2 y=1", at(4, 5)))

@@ -130,6 +130,21 @@ def test_every_kind_of_type_is_drawn(name: str) -> None:
     find(property_types(), KINDS[name], settings=SEARCH)
 
 
+def parts(type_: Any) -> list[Any]:
+    """List a type and everything that it is made of."""
+    inner = list(type_) if pa.types.is_struct(type_) else []
+    inner += [type_.value_field] if pa.types.is_list(type_) else []
+    return [type_, *(part for field in inner for part in parts(field.type))]
+
+
+@settings(SOME, max_examples=400)
+@given(property_types())
+def test_no_struct_stands_in_a_struct(type_: Any) -> None:
+    """Lance panics on those, so none is drawn, however deep."""
+    structs = [part for part in parts(type_) if pa.types.is_struct(part)]
+    assert not any(pa.types.is_struct(field.type) for part in structs for field in part)
+
+
 def test_own_types_and_names() -> None:
     """A caller's types and names replace ours."""
     own = schemas(types=st.just(pa.int8()), names=st.just("age"), max_properties=1)

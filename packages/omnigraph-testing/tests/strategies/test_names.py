@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from omnigraph_testing.strategies import branch_names, invalid_branch_names, type_names
+from omnigraph_testing.strategies._names import _is_good
 
 SOME = settings(
     max_examples=40,
@@ -48,6 +49,22 @@ def test_lance_refuses_bad_branch_names(dataset: Any, name: str) -> None:
     with pytest.raises(OSError, match=r"Ref is invalid|Encountered illegal character"):
         dataset.create_branch(name)
     assert set(dataset.branches.list()) == before
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("maine", "main"),
+        ("a.lockb", "a.lock"),
+        ("a/.b", "a/."),
+        ("a.b", "a..b"),
+        ("人" * 12, "人" * 13),
+    ],
+)
+def test_what_is_seldom_drawn_is_left_out_too(good: str, bad: str) -> None:
+    """Names that Lance refuses, or cannot fit into a file name, are not good ones."""
+    assert _is_good(good)
+    assert not _is_good(bad)
 
 
 @SOME
