@@ -75,7 +75,7 @@ def find_lives(calls: Sequence[RefCall]) -> Lives:
     for call in happened:
         if call.action is RefAction.CREATE:
             result.lives.append(_follow(call, successors, observers, maybe, reached))
-    for call in successors.values():
+    for call in successors.values() if not result.anomalies else ():
         if call.id not in reached:
             detail = f"T{call.id} replaced {call.expected}, which no chain of writes leads to."
             result.anomalies.append(ref_anomaly(AnomalyKind.CIRCULAR_INFORMATION, detail, call))
@@ -132,7 +132,7 @@ def _successors(happened: Sequence[RefCall], result: Lives) -> dict[str, RefCall
         if call.expected:
             first = successors.setdefault(call.expected, call)
             if first is not call:
-                detail = f"T{first.id} and T{call.id} both succeeded write {call.expected}."
+                detail = f"T{first.id} and T{call.id} both took the place of write {call.expected}."
                 result.anomalies.append(ref_anomaly(AnomalyKind.LOST_UPDATE, detail, first, call))
     return successors
 
