@@ -1,5 +1,6 @@
 """One Lance dataset at a time, done right. Its errors are in ``omnigraph_l1.errors``."""
 
+from omnigraph_l1._conflicts import ConflictFacts, TransactionKind, conflict
 from omnigraph_l1._lance.failures import classify
 from omnigraph_l1._names import fnv1a64, table_path, type_hash
 from omnigraph_l1._places import Place, Storage
@@ -28,6 +29,7 @@ __all__ = [
     "PRIMARY_KEY",
     "BranchInfo",
     "Commit",
+    "ConflictFacts",
     "Delta",
     "Durability",
     "IndexInfo",
@@ -43,9 +45,11 @@ __all__ = [
     "Storage",
     "Table",
     "TagInfo",
+    "TransactionKind",
     "WriteTarget",
     "WrittenFragments",
     "classify",
+    "conflict",
     "fnv1a64",
     "new_ulid",
     "table_path",

@@ -1,0 +1,67 @@
+"""The operations that a Lance transaction can hold: what each does, and what it needs first.
+
+Always: a value is the name by which Lance's specification, its texts and its records call the
+operation. Which operation stands in the way of which is not said here: that is ``rules``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+__all__ = ["TransactionKind"]
+
+
+class TransactionKind(Enum):
+    """An operation of Lance's transaction specification. ``summary`` says what it does."""
+
+    APPEND = "Append"
+    DELETE = "Delete"
+    OVERWRITE = "Overwrite"
+    CREATE_INDEX = "CreateIndex"
+    REWRITE = "Rewrite"
+    MERGE = "Merge"
+    PROJECT = "Project"
+    RESTORE = "Restore"
+    RESERVE_FRAGMENTS = "ReserveFragments"
+    CLONE = "Clone"
+    UPDATE = "Update"
+    UPDATE_CONFIG = "UpdateConfig"
+    DATA_REPLACEMENT = "DataReplacement"
+    UPDATE_MEM_WAL_STATE = "UpdateMemWalState"
+    UPDATE_BASES = "UpdateBases"
+
+    @property
+    def summary(self) -> str:
+        """What the operation does, in a sentence or two."""
+        return _SUMMARIES[self]
+
+
+_SUMMARIES: Final = {
+    TransactionKind.APPEND: "Adds rows in new fragments.",
+    TransactionKind.DELETE: "Marks rows as deleted, or drops whole fragments.",
+    TransactionKind.OVERWRITE: "Replaces rows and schema by new ones.",
+    TransactionKind.CREATE_INDEX: "Adds, replaces or drops indexes.",
+    TransactionKind.REWRITE: (
+        "Lays the same rows out anew, as a compaction does. Its fragment ids must be reserved "
+        "first, by a ReserveFragments."
+    ),
+    TransactionKind.MERGE: "Adds columns. It lists all fragments of the table anew.",
+    TransactionKind.PROJECT: "Drops or renames columns, in the schema only.",
+    TransactionKind.RESTORE: "Makes an older version the newest one.",
+    TransactionKind.RESERVE_FRAGMENTS: "Sets fragment ids aside for a Rewrite.",
+    TransactionKind.CLONE: (
+        "Makes a copy of a dataset. It can only be the first operation of the new one, so it "
+        "meets no other."
+    ),
+    TransactionKind.UPDATE: (
+        "Changes and inserts rows, as a merge-insert does. It deletes rows and writes them anew "
+        "(rewrite rows), or replaces whole columns of a fragment (rewrite columns)."
+    ),
+    TransactionKind.UPDATE_CONFIG: (
+        "Sets configuration, or the metadata of the table, its schema or its fields."
+    ),
+    TransactionKind.DATA_REPLACEMENT: "Puts new files in the place of columns of fragments.",
+    TransactionKind.UPDATE_MEM_WAL_STATE: "Moves the state of the write-ahead log on.",
+    TransactionKind.UPDATE_BASES: "Adds places where data files may lie.",
+}

@@ -1,0 +1,192 @@
+"""The table of rules as a page for users: ``docs/lance-transactions.md``.
+
+Always: the page is exactly what this module makes of the data; a test compares. Written anew by
+``python -m omnigraph_l1._conflicts.report > docs/lance-transactions.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import groupby, product
+from operator import itemgetter
+from typing import Final
+
+from omnigraph_l1._conflicts.deviations import (
+    DEVIATIONS,
+    NEVER_COMMITTED,
+    OBSERVED_WITH,
+    UNSPECIFIED,
+)
+from omnigraph_l1._conflicts.evaluating import conflict, rules_between
+from omnigraph_l1._conflicts.facts import Fact
+from omnigraph_l1._conflicts.kinds import TransactionKind
+from omnigraph_l1._conflicts.rules import ALWAYS, RULES, Clause, Condition
+from omnigraph_l1._resolution import Resolution
+
+__all__ = ["page"]
+
+_LETTERS: Final = {
+    Resolution.COMPATIBLE: "·",
+    Resolution.REBASABLE: "b",
+    Resolution.RETRYABLE: "r",
+    Resolution.INCOMPATIBLE: "X",
+}
+
+_NOUNS: Final = {
+    Fact.OVERLAP: "overlapping fragments",
+    Fact.SAME_ROWS: "the same rows",
+    Fact.SAME_KEY: "the same key",
+    Fact.SAME_FIELD: "the same field",
+    Fact.INDEXED_FIELD: "an index on the replaced field",
+    Fact.STABLE_ROW_IDS: "stable row ids",
+    Fact.OUR_REUSE_INDEX: "fragment-reuse index in ours",
+    Fact.THEIR_REUSE_INDEX: "fragment-reuse index in theirs",
+    Fact.SAME_INDEX: "the same singleton index",
+    Fact.SAME_BASE: "a base of the same id, name or path",
+}
+
+_INTRODUCTION: Final = """\
+# When two transactions meet
+
+<!-- Generated: python -m omnigraph_l1._conflicts.report > docs/lance-transactions.md -->
+
+A Lance commit is computed on one version. When another commit comes first, Lance decides whether
+the later one still stands. Its specification says so for each pair of operations; this page is
+that specification, as `omnigraph_l1` has it in code, and then what pylance was seen to do
+otherwise.
+
+```python
+from omnigraph_l1 import ConflictFacts, Resolution, TransactionKind, conflict
+
+ours, theirs = TransactionKind.DELETE, TransactionKind.REWRITE
+assert conflict(ours, theirs) is Resolution.RETRYABLE
+assert conflict(ours, theirs, ConflictFacts(overlap=False)) is Resolution.COMPATIBLE
+```
+
+*Ours* is about to commit; *theirs* has committed since the version that ours was computed on. The
+order matters: an Append is refused over an Overwrite, not the other way round. A fact that you
+leave out is unknown, and gives the worse of the outcomes that are still possible. A pair that is
+not listed is compatible.
+"""
+
+_GRID_LEGEND: Final = """\
+Ours are the lines, theirs the columns, under the numbers of the lines. Each letter is the worst
+outcome of its pair; with a ?, it depends on facts, and the rules say on which.
+"""
+
+_RULES_LEGEND: Final = """\
+Where several hold, the worst outcome counts. A pair without a rule is compatible.
+"""
+
+_DEVIATIONS_LEGEND: Final = """\
+Each line was seen: two handles were opened at one version, and committed one after the other.
+`conflict` does not know these lines; it answers by the specification. The tests of
+`omnigraph-l1` repeat the meetings, and fail when pylance or the rules change.
+
+Landing as it is and being rebased look the same from outside: both are *lands* here.
+"""
+
+_UNSEEN: Final = """\
+Of {unseen} nothing was seen: no call of pylance was found that commits it. As ours,
+the specification is silent about it, so `conflict` calls it compatible: do not rely on that.
+pylance can also commit what the rules do not know: {unknown}.
+"""
+
+
+def page() -> str:
+    """Make the whole page."""
+    operations = ((kind.value, kind.summary) for kind in TransactionKind)
+    questions = ((f"`{fact.value}`", fact.question) for fact in Fact)
+    advice = ((_LETTERS[one], one.value, one.advice) for one in Resolution)
+    sections = (
+        _INTRODUCTION,
+        "## Outcomes\n",
+        _table(("", "outcome", "what you do"), advice),
+        "## Operations\n",
+        _table(("operation", "what it does"), operations),
+        "## Facts\n",
+        _table(("fact", "question"), questions),
+        "## All pairs\n",
+        _GRID_LEGEND,
+        _grid(),
+        "## Rules\n",
+        _RULES_LEGEND,
+        _rules(),
+        f"## What pylance {OBSERVED_WITH} does otherwise\n",
+        _DEVIATIONS_LEGEND,
+        _deviations(),
+        _UNSEEN.format(
+            unseen=_named(kind for kind in TransactionKind if kind in NEVER_COMMITTED),
+            unknown=", ".join(sorted(UNSPECIFIED)),
+        ),
+    )
+    return "\n".join(sections)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    every = (head, ("---",) * len(head), *rows)
+    return "".join(f"| {' | '.join(row)} |\n" for row in every)
+
+
+def _grid() -> str:
+    kinds = tuple(TransactionKind)
+    numbers = {kind: str(number) for number, kind in enumerate(kinds, start=1)}
+    letters = {pair: _letter(*pair) for pair in product(kinds, kinds)}
+    rows = (
+        (f"{numbers[ours]} {ours.value}", *(letters[ours, theirs] for theirs in kinds))
+        for ours in kinds
+    )
+    return _table(("", *numbers.values()), rows)
+
+
+def _letter(ours: TransactionKind, theirs: TransactionKind) -> str:
+    worst = conflict(ours, theirs)
+    sure = worst is Resolution.COMPATIBLE or any(
+        rule.then is worst and rule.when == ALWAYS for rule in rules_between(ours, theirs)
+    )
+    return _LETTERS[worst] + ("" if sure else "?")
+
+
+def _rules() -> str:
+    rows = (
+        (rule.ours.value, _named(rule.theirs), _condition(rule.when), rule.then.value)
+        for rule in RULES
+    )
+    return _table(("ours", "theirs", "where there is", "outcome"), rows)
+
+
+def _condition(condition: Condition) -> str:
+    return "always" if condition == ALWAYS else "; or ".join(map(_clause, condition))
+
+
+def _clause(clause: Clause) -> str:
+    wanted = [_NOUNS[fact] for fact in clause.needs]
+    return " and ".join((*wanted, *(f"no {_NOUNS[fact]}" for fact in clause.excludes)))
+
+
+def _deviations() -> str:
+    rows = (
+        (
+            one.ours.value, _named(one.theirs), one.case, one.specified.value,
+            "lands" if one.observed is Resolution.COMPATIBLE else one.observed.value,
+            _meetings(one.seen),
+        )
+        for one in DEVIATIONS
+    )  # fmt: skip
+    return _table(("ours", "theirs", "case", "specified", "seen", "meetings"), rows)
+
+
+def _meetings(seen: tuple[tuple[str, str], ...]) -> str:
+    grouped = groupby(seen, key=itemgetter(0))
+    return "; ".join(
+        f"{ours} over {', '.join(theirs for _, theirs in group)}" for ours, group in grouped
+    )
+
+
+def _named(kinds: Iterable[TransactionKind]) -> str:
+    return ", ".join(kind.value for kind in kinds)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
