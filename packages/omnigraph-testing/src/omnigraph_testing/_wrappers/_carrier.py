@@ -86,7 +86,8 @@ class _Passage(Generic[T]):
         told = self._told_unasked(verdict)
         if told is None:
             made = self._asked(verdict)
-            self._store_status = made.status
+            if not (isinstance(verdict, effects.TruncateRequest) and not verdict.silent):
+                self._store_status = made.status  # else nobody heard what the store said
             yield from self._wait("after", 0.0)
             told = self._told(verdict, made)
         if told.value is not None:
@@ -104,7 +105,8 @@ class _Passage(Generic[T]):
         if isinstance(verdict, effects.StaleListing):
             return self._scene.answers.recall(call.question)
         if self._is_torn(verdict, silent=True) and call.operation.size is None:
-            return call.answered(BAD_REQUEST, None)  # what is torn is the request itself
+            self._store_status = BAD_REQUEST  # what is torn is the question itself
+            return call.answered(BAD_REQUEST, None)
         return None
 
     def _asked(self, verdict: effects.Effect | None) -> Outcome[T]:

@@ -17,6 +17,7 @@ from omnigraph_l1 import Ref, RefStore, new_ulid
 from omnigraph_l1.errors import (
     AccessDenied,
     AlreadyExists,
+    BadInput,
     Conflict,
     L1Error,
     NotFound,
@@ -39,6 +40,7 @@ T = TypeVar("T")
 DENIED, ABSENT, CONFLICTS = (401, 403), 404, (409, 412)
 SERVER_ERRORS = 500
 BROKEN = "the connection broke before the reply came"
+STATUSES = ((AlreadyExists, 412), (Conflict, 412), (NotFound, 404), (BadInput, 400))
 RACE = (RefExists, RefChanged, RefNotFound)
 
 
@@ -52,9 +54,9 @@ class RefCall(Call[T]):
 
     def status_of(self, error: Exception | None) -> int:
         """Give something like the status that a store would send."""
-        if isinstance(error, (AlreadyExists, Conflict)):
-            return 412
-        return 200 if error is None else 404 if isinstance(error, NotFound) else 500
+        if error is None:
+            return 200
+        return next((status for sort, status in STATUSES if isinstance(error, sort)), 500)
 
     def unreached(self) -> Exception:
         """Give what is told where nothing listens: it certainly did not happen."""
