@@ -35,8 +35,7 @@ def install(session: nox.Session, *packages: Path, tools: tuple[str, ...] = ()) 
 
 def install_tested(session: nox.Session) -> None:
     """Install what tests need: everything but Spark, and both S3 servers."""
-    install(session, L1, L2, TESTING, tools=TEST_TOOLS)
-    session.install("--constraint", CONSTRAINTS, f"{TESTING}[s3,moto]")
+    install(session, L1, L2, Path(f"{TESTING}[s3,moto]"), tools=TEST_TOOLS)
 
 
 @nox.session

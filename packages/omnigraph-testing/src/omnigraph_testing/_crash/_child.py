@@ -8,8 +8,6 @@ plan. How the process ends, the parent sees by itself.
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pickle
@@ -24,27 +22,6 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 38, 22
 _SECCOMP_MODE_FILTER = 2
 _SIGKILL = 9
 _LOADING = "OMNIGRAPH_CRASH_LOADING"
-
-
-class _FilesOfTests:
-    """Find modules that the parent loaded in its own way, as pytest does with tests."""
-
-    def __init__(self, modules: dict[str, dict[str, Any]]) -> None:
-        self._modules = modules
-
-    def find_spec(
-        self, name: str, _path: object = None, _target: object = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        known = self._modules.get(name)
-        if known is None:
-            return None
-        if known["file"] is None:
-            spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
-            spec.submodule_search_locations = known["path"]
-            return spec
-        return importlib.util.spec_from_file_location(
-            name, known["file"], submodule_search_locations=known["path"]
-        )
 
 
 def _prctl(option: int, second: int, third: int = 0) -> None:
@@ -78,7 +55,10 @@ def _let_kernel_stop_at_file_calls(program: bytes) -> None:
 
 def _find_modules(plan: dict[str, Any]) -> None:
     sys.path[:] = plan["sys_path"]
-    sys.meta_path.insert(0, _FilesOfTests(plan["modules"]))
+    if plan["modules"]:
+        from omnigraph_testing._test_modules import FilesOfTests  # noqa: PLC0415 - found only now
+
+        sys.meta_path.insert(0, FilesOfTests(plan["modules"]))
     if plan["main"] is not None:
         # As multiprocessing does: a function of a script is found again under ``__main__``.
         os.environ[_LOADING] = "1"  # a script without a guard would start itself again and again

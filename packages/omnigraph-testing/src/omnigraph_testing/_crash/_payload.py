@@ -10,11 +10,11 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
 import attrs
 
+from omnigraph_testing._test_modules import modules_of_tests
 from omnigraph_testing.errors import InvalidOption, UnusableFunction
 
 __all__ = ["Payload", "pack_function", "pack_script"]
@@ -53,7 +53,7 @@ def pack_function(
         reason = "it was typed into an interactive session, so there is no file to load it from"
         raise UnusableFunction(function=label, reason=reason)
     return Payload(
-        label=label, call=call, modules=_modules_of_tests(), main=script if in_script else None
+        label=label, call=call, modules=modules_of_tests(), main=script if in_script else None
     )
 
 
@@ -64,23 +64,3 @@ def pack_script(script: str | os.PathLike[str], arguments: Sequence[str]) -> Pay
         raise InvalidOption(option="script", found=repr(path), expected="a file that is there")
     label = os.path.basename(path)  # noqa: PTH119
     return Payload(label=label, script=path, script_arguments=tuple(map(str, arguments)))
-
-
-def _modules_of_tests() -> dict[str, dict[str, Any]]:
-    """Describe the modules that cannot be found by name alone, and the packages above them."""
-    names: set[str] = set()
-    for name, module in list(sys.modules.items()):
-        loader = getattr(getattr(module, "__spec__", None), "loader", None)
-        if type(loader).__module__.startswith("_pytest."):
-            parts = name.split(".")
-            names.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return {name: _description(sys.modules.get(name)) for name in names}
-
-
-def _description(module: ModuleType | None) -> dict[str, Any]:
-    # pytest does not make every folder above a test a package; pickle wants them all.
-    path = getattr(module, "__path__", None)
-    file = getattr(module, "__file__", None)
-    if path is None and file is None:
-        path = []
-    return {"file": file, "path": None if path is None else list(path)}
