@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -312,12 +313,11 @@ def _as_nobody(place: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def open_directory(tmp_path: Path) -> Path:
-    """Give a directory that other users can reach."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.owner() == "root" and parent != Path("/") and parent.stat().st_mode & 0o001 == 0:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    return tmp_path
+def open_directory() -> Iterator[Path]:
+    """Give a directory that other users can reach: those of pytest are for one user alone."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
 
 
 def test_a_directory_that_can_only_be_read(open_directory: Path) -> None:
