@@ -240,7 +240,7 @@ class Exchange:
         self._context.log.end(
             attrs.evolve(
                 self._record,
-                status=self._status,
+                status=self._status if self._client.is_open else None,
                 store_status=self._store_status,
                 bytes_in=self._body.passed,
                 bytes_out=self._bytes_out,
