@@ -1,10 +1,16 @@
-"""The table of these tests, and rows for it. Importable by the processes that tests start."""
+"""The table of these tests, rows for it, and what other processes do to it.
+
+A test module has no name that another process can import; this module has.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 
-from omnigraph_l1 import PRIMARY_KEY
+from omnigraph_l1 import PRIMARY_KEY, Table, unique_branch_name
+from omnigraph_l1.errors import CommitConflict
 
 SCHEMA = pa.schema(
     [
@@ -25,3 +31,27 @@ def rows(*ids: str, age: int | None = 1, city: str | None = "Oslo") -> pa.Table:
 def ids(table: pa.Table) -> list[str]:
     """Give the ids in a table of rows, sorted."""
     return sorted(table["id"].to_pylist())
+
+
+def churn(place: Path, rounds: int, done: object) -> None:
+    """Create and delete branches, to disturb who lists them."""
+    table = Table.open(place)
+    for number in range(rounds):
+        name = unique_branch_name(f"b{number}")
+        table.fork(name)
+        table.delete_branch(name)
+    done.set()  # type: ignore[attr-defined]
+
+
+def append_each(place: Path, name: str, start: object) -> None:
+    """Open a torn table together with others, and append."""
+    table = Table.open(place)
+    staged = table.stage_append(rows(name))
+    start.wait()  # type: ignore[attr-defined]
+    while True:
+        try:
+            table.commit(staged)
+        except CommitConflict:
+            table = table.refresh()
+        else:
+            return

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from people import SCHEMA, ids, rows
+from people import SCHEMA, append_each, ids, rows
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import CommitConflict, CorruptDataset
+from omnigraph_l1.errors import CorruptDataset
 
 TEARS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
@@ -169,20 +169,6 @@ def test_a_torn_creation_is_made_again(tmp_path: Path, how: str) -> None:
     with pytest.raises(CorruptDataset):
         Table.open(tmp_path / "t")
     assert Table.create(tmp_path / "t", SCHEMA).count() == 0
-
-
-def append_each(place: Path, name: str, start: object) -> None:
-    """Open a torn table together with others, and append."""
-    table = Table.open(place)
-    staged = table.stage_append(rows(name))
-    start.wait()  # type: ignore[attr-defined]
-    while True:
-        try:
-            table.commit(staged)
-        except CommitConflict:
-            table = table.refresh()
-        else:
-            return
 
 
 @pytest.mark.integration

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import Storage, Table
 from omnigraph_l1.errors import InvalidRequest
 
 
@@ -130,6 +130,16 @@ def test_an_error_of_the_data_comes_out_as_it_was(table: Table) -> None:
     with pytest.raises(Broken):
         table.append(reader)
     assert table.refresh() is table
+
+
+def test_slices_of_nested_structs_are_written(storage: Storage) -> None:
+    """Lance panics at such a slice; a table takes it like any other data."""
+    nested = pa.struct([("a", pa.struct([("b", pa.int32())]))])
+    schema = pa.schema([pa.field("x", nested), pa.field("y", pa.list_(nested))])
+    values = [{"a": {"b": 1}}, {"a": None}, None]
+    data = pa.table({"x": values, "y": [values, [], None]}, schema=schema)
+    table = Table.create(storage, schema).append(data.slice(1)).table
+    assert table.read().to_pylist() == data.slice(1).to_pylist()
 
 
 def test_fragments_written_elsewhere_are_appended_in_one_commit(table: Table) -> None:

@@ -113,7 +113,7 @@ class Fitted:
             if column.null_count and (not field.nullable or field.name == self._key):
                 row = self.rows + pc.index(column.is_null(), value=True).as_py()
                 problems.append(DataProblem(field.name, f"is null in row {row}, but may not be"))
-            columns.append(column)
+            columns.append(_copied(column) if _has_struct_in_struct(field.type) else column)
         if problems:
             raise InvalidData(place=str(self._place), problems=tuple(problems))
         if self._key is not None:
@@ -133,6 +133,17 @@ def _reader(data: ArrowData, place: Place) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_stream(data)
     problem = f"expected Arrow data (a Table, a RecordBatchReader, …), found {type(data).__name__}"
     raise InvalidData(place=str(place), problems=(DataProblem("*", problem),))
+
+
+def _has_struct_in_struct(type_: pa.DataType) -> bool:
+    children = [type_.field(index).type for index in range(type_.num_fields)]
+    inner = pa.types.is_struct(type_) and any(pa.types.is_struct(child) for child in children)
+    return inner or any(_has_struct_in_struct(child) for child in children)
+
+
+def _copied(column: pa.Array) -> pa.Array:
+    """Copy a column, because Lance panics at a slice of structs in structs."""
+    return column.take(pa.array(range(len(column)), pa.int64()))
 
 
 def _schema_problems(found: pa.Schema, wanted: pa.Schema) -> Iterator[DataProblem]:

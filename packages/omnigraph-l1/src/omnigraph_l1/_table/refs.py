@@ -56,12 +56,14 @@ __all__ = [
 _FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
 
 _LOOKS = 20
+_LONGEST_ESCAPED = 200
 _TAKEN = frozenset({Symptom.HALF_MADE_BRANCH, Symptom.DATASET_EXISTS, Symptom.REF_EXISTS})
 _BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
 _TAG = re.compile(r"[A-Za-z0-9._\-]+")
 _BRANCH_RULE = (
     "it is made of letters, digits, '.', '-' and '_', in segments split by '/', is not 'main', "
-    "has no '..', and no segment ends in '.lock'"
+    "has no '..', no segment is '.' or ends in '.lock', and it is short enough for a file name "
+    "once its letters beyond ASCII are escaped"
 )
 _TAG_RULE = "it is made of ASCII letters, digits, '.', '-' and '_', and has no '..' or '.lock'"
 
@@ -233,9 +235,13 @@ def _is_listed(pinned: Pinned, name: str) -> bool:
 def _checked_branch(name: str) -> str:
     segments = name.split("/")
     sound = all(
-        _BRANCH_SEGMENT.fullmatch(segment) and not segment.endswith(".lock") for segment in segments
+        _BRANCH_SEGMENT.fullmatch(segment) and segment != "." and not segment.endswith(".lock")
+        for segment in segments
     )
-    if not sound or ".." in name or name == "main":
+    # Lance escapes a name twice while it writes the record. One that is too long fails after the
+    # fork is made, which can then be neither listed nor made again.
+    too_long = len(quote(quote(name, safe=""), safe="")) > _LONGEST_ESCAPED
+    if not sound or too_long or ".." in name or name == "main":
         raise InvalidName(what="branch", name=name, rule=_BRANCH_RULE)
     return name
 
