@@ -80,8 +80,9 @@ def main() -> None:
     print(f"  version {table.version}:", table.read().to_pylist())
 
     print(f"\nThe table is in {place}. Look at it:")
-    print(f"  .nox/demo/bin/python -c \"from omnigraph_l1 import Table; t = Table.open('{place}');")
-    print('    print(t, t.versions(), t.branches(), t.read().to_pylist(), sep=chr(10))"')
+    print("  .nox/demo/bin/python")
+    print(f"  >>> from omnigraph_l1 import Table; table = Table.open({str(place)!r})")
+    print("  >>> table.versions(), table.branches(), table.read().to_pylist()")
 
 
 if __name__ == "__main__":
