@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -27,6 +28,20 @@ def test_versions_and_heads(table: Table, storage: Storage) -> None:
     assert Table.open(storage).version == third.version
     assert ids(third.at(second.version).read()) == ["a"]
     assert third.versions() == [1, 2, 3]
+
+
+def test_a_table_is_created_with_its_config(storage: Storage) -> None:
+    """What was asked for is there when it is opened again."""
+    Table.create(storage, SCHEMA, config={"table_version_management": "true"})
+    assert Table.open(storage).dataset.config()["table_version_management"] == "true"
+
+
+def test_a_handle_on_a_branch_travels_too(table: Table) -> None:
+    """Pickled, it opens the same version of the same branch."""
+    branch = table.fork("side.1").append(rows("a")).table
+    again = pickle.loads(pickle.dumps(branch))
+    assert (again.branch, again.version) == ("side.1", branch.version)
+    assert ids(again.read()) == ["a"]
 
 
 def test_refresh_finds_what_others_committed(table: Table, storage: Storage) -> None:

@@ -105,6 +105,26 @@ def test_a_merge_of_one_key_lands_once(base: Table) -> None:
     assert base.refresh().read(filter="id = 'key'")["age"].to_pylist() == [1]
 
 
+def test_a_merge_of_one_key_lands_once_though_the_key_is_indexed(base: Table) -> None:
+    """With an index on the key, Lance left to itself lets both land."""
+    base = base.create_index("id").table
+    base.merge_exclusively(rows("key", age=1), key="id", write_id="first")
+    with pytest.raises(CommitConflict):
+        base.merge_exclusively(rows("key", age=2), key="id", write_id="second")
+    assert base.refresh().count("id = 'key'") == 1
+
+
+def test_a_commit_is_not_tried_again_in_silence(base: Table) -> None:
+    """A change that another preempted is refused at once, each time it is committed."""
+    staged = base.stage_delete("id = 'a'")
+    base.delete("id = 'b'")
+    for _ in range(2):
+        with pytest.raises(CommitConflict) as caught:
+            base.commit(staged)
+        assert caught.value.resolution is Resolution.RETRYABLE
+    assert "a" in ids(base.refresh().read())
+
+
 def test_merges_of_different_keys_both_land_unproven(base: Table) -> None:
     """Lance puts the second on top of the first: it says so."""
     base.merge_exclusively(rows("one"), key="id", write_id="first")

@@ -18,6 +18,7 @@ TEARS: dict[str, Callable[[bytes], bytes]] = {
     "half": lambda data: data[: len(data) // 2],
     "last byte lost": lambda data: data[:-1],
     "zeros": lambda data: bytes(len(data)),
+    "garbage at the beginning": lambda data: b"\xff" * 16 + data[16:],
     "zeros at the end": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
 }
 
