@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from obstore.store import MemoryStore
+
+from omnigraph_l1 import RefStore
 from omnigraph_testing import (
     AtPoint,
     Crash,
     CutReply,
+    FaultyRefs,
     FaultyS3,
+    FaultyStore,
     Injected,
     Outcome,
     Request,
@@ -26,6 +31,16 @@ def test_with_faults(faulty_s3: FaultyS3, s3_store: S3Store) -> None:
     requests: tuple[Request, ...] = faulty_s3.requests
     uri: str = s3_store.uri("table")
     del injected, options, requests, uri
+
+
+def test_without_http(store: MemoryStore, refs: RefStore) -> None:
+    """The same levers around a store, and around refs, which stay refs."""
+    faulty_store = FaultyStore(store)
+    wrapped: RefStore = FaultyRefs(refs, timeout=1.0)
+    data: bytes = bytes(faulty_store.get("x").bytes())
+    with faulty_store.hold("PUT"), faulty_store.expect(max_requests=0):
+        paths: list[str] = [each["path"] for chunk in faulty_store.list() for each in chunk]
+    del data, paths, wrapped
 
 
 def test_with_crashes(crash: Crash, tmp_path: Path) -> None:

@@ -266,6 +266,17 @@ def test_stale_readings_say_what_was_said_before(refs: FaultyRefs) -> None:
     assert (refs.get("old"), refs.get("new"), refs.get("unasked")) == (changed, new, None)
 
 
+def test_an_error_is_no_answer_that_could_be_stale(refs: FaultyRefs) -> None:
+    """What was said before is the last good answer, also if the store failed since."""
+    outer = FaultyRefs(refs)
+    assert outer.list() == ()
+    with refs.down(), pytest.raises(StoreUnavailable):
+        outer.list()
+    outer.inject(Rule(StaleListing()))
+    refs.create("new", {})
+    assert outer.list() == ()
+
+
 def test_without_conditions_everybody_wins(refs: FaultyRefs) -> None:
     """Creating what exists, replacing and deleting what has changed: all are told of success."""
     refs.inject(Rule(IgnoreConditions()))
@@ -278,6 +289,19 @@ def test_without_conditions_everybody_wins(refs: FaultyRefs) -> None:
     assert refs.direct.list() == ()
     refs.delete(second)
     assert refs.replace(first, {"x": 4}).value == {"x": 4}
+
+
+def test_without_conditions_a_race_is_won_in_the_end(refs: FaultyRefs) -> None:
+    """Whoever writes in between does not stop it."""
+    outer = FaultyRefs(refs)
+    outer.inject(Rule(IgnoreConditions()))
+    refs.inject(Rule(Answer(412), ["CREATE", "REPLACE", "DELETE"], nth=[1, 3, 5]))
+    made = outer.create("new", {"x": 1})
+    made = outer.replace(made, {"x": 2})
+    assert _state(refs) == {"new": {"x": 2}}
+    outer.delete(made)
+    assert _state(refs) == {}
+    assert [each.status for each in refs.requests if each.status == 412] == [412] * 3
 
 
 def test_a_hold_forces_an_order(refs: FaultyRefs) -> None:

@@ -141,12 +141,14 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
         bytes(part) for part in s.get_ranges("a/old", starts=[0, 3], lengths=[2, 7])
     ],
     "head": lambda s: s.head("a/old")["size"],
+    "head what is not there": lambda s: s.head("a/no")["size"],
     "list": lambda s: _paths(s.list("a").collect()),
     "list in chunks": lambda s: [_paths(chunk) for chunk in s.list(chunk_size=1)],
     "list_with_delimiter": lambda s: _paths(s.list_with_delimiter("a")["objects"]),
     "delete": lambda s: s.delete("a/old"),
     "delete many": lambda s: s.delete(["a/old", "a/b/other"]),
     "copy": lambda s: s.copy("a/old", "a/new"),
+    "copy what is not there": lambda s: s.copy("a/no", "a/new"),
     "rename": lambda s: s.rename("a/old", "a/new"),
 }
 EFFECTS: list[Effect | None] = [

@@ -16,6 +16,7 @@ class Operation:
     ``PUT_PART``, ``COMPLETE_MULTIPART`` and ``ABORT_MULTIPART``; what is about the bucket itself is
     ``BUCKET``. ``verb`` is the one on the wire: a ``LIST`` is a GET there. ``key`` counts from the
     prefix of the store; one outside of it begins with a slash. That of a listing is its prefix.
+    Without HTTP there are ``RENAME`` of a local store, and ``CREATE`` and ``REPLACE`` of refs, too.
     """
 
     method: str

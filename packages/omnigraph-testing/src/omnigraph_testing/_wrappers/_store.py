@@ -202,7 +202,7 @@ class FaultyStore(Wrapper):
         call = calls.List(
             store=self.direct, operation=_listing(prefix), prefix=prefix, offset=offset
         )
-        return ListingStream(lambda: [*self._carry_out(call)], chunk_size)
+        return ListingStream(lambda: self._carry_out(call), chunk_size)
 
     def list_async(
         self,
