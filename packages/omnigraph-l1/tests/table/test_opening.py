@@ -101,6 +101,17 @@ def test_a_version_that_is_not_there(table: Table, storage: Storage) -> None:
         assert caught.value.version == 99
 
 
+@pytest.mark.parametrize("version", [-1, 0, 2**64])
+def test_numbers_that_are_no_versions(local: Table, version: int) -> None:
+    """They were never written either."""
+    for attempt in (
+        lambda: Table.open(local.place, version=version),
+        lambda: local.at(version),
+    ):
+        with pytest.raises(UnknownVersion):
+            attempt()
+
+
 def test_a_removed_version_is_unknown(table: Table) -> None:
     """Exactly the versions that were named are removed, and the others read as before."""
     last = table.append(rows("a")).table.append(rows("b")).table.compact().table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import shutil
 
 import pytest
@@ -154,6 +155,20 @@ def test_a_handle_does_not_write_into_a_new_branch_of_the_name(table: Table) -> 
     with pytest.raises(StaleBranch, match="created again"):
         branch.append(rows("b"))
     assert new.refresh().count() == 0
+
+
+def test_what_was_staged_or_sent_for_the_old_branch_is_refused_too(table: Table) -> None:
+    """Staged changes and pickled handles remember which branch it was."""
+    branch = table.fork("side.1")
+    staged, sent = branch.stage_append(rows("a")), pickle.dumps(branch)
+    table.delete_branch("side.1")
+    new = table.fork("side.1")
+    with pytest.raises(InvalidRequest):
+        new.commit(staged)
+    with pytest.raises(StaleBranch):
+        pickle.loads(sent)
+    with pytest.raises(StaleBranch):
+        branch.remove_versions([1])
 
 
 def test_unique_names_never_repeat(local: Table) -> None:

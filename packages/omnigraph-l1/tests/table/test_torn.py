@@ -80,6 +80,17 @@ def test_every_way_of_writing_gets_over_it(local: Table) -> None:
         assert "lost" not in ids(Table.open(local.place).read())
 
 
+@pytest.mark.parametrize("how", TEARS)
+def test_a_handle_opened_by_version_gets_over_a_torn_head_too(local: Table, how: str) -> None:
+    """It never looked at the head before it wrote."""
+    local = local.append(rows("a")).table
+    local.append(rows("lost"))
+    tear(newest_manifest(local), how)
+    commit = Table.open(local.place, version=local.version).append(rows("b"))
+    assert commit.follows_base
+    assert ids(commit.table.read()) == ["a", "b"]
+
+
 def test_several_torn_versions_are_all_passed_over(local: Table) -> None:
     """A power cut can take more than one unacknowledged version."""
     table = local.append(rows("a")).table

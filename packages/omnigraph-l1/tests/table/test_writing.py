@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -162,8 +164,27 @@ def test_fragments_for_another_lineage_are_refused(table: Table) -> None:
     with pytest.raises(InvalidRequest, match="cannot be read"):
         branch.stage_written([elsewhere])
     staged = table.stage_append(rows("c"))
-    with pytest.raises(InvalidRequest, match="unreadable"):
+    with pytest.raises(InvalidRequest, match="not here"):
         branch.commit(staged)
+
+
+def test_a_change_staged_for_another_table_is_refused(table: Table, tmp_path: Path) -> None:
+    """Its files are elsewhere: they would be accepted, and never be read."""
+    staged = Table.create(tmp_path / "other", SCHEMA).stage_append(rows("a"))
+    with pytest.raises(InvalidRequest, match="not here"):
+        table.commit(staged)
+
+
+def test_keys_of_other_types_are_found_and_deleted(storage: Storage) -> None:
+    """Dates, negative numbers and fractions have no literal that means them."""
+    schema = pa.schema([("day", pa.date32()), ("n", pa.int64()), ("f", pa.float64())])
+    day = date(2020, 2, 29)
+    data = pa.table({"day": [day, None], "n": [-5, 7], "f": [1.5, -0.5]}, schema=schema)
+    table = Table.create(storage, schema).append(data).table
+    for key, value in (("day", day), ("n", -5), ("f", 1.5)):
+        assert table.find(key, [value], columns=["n"]).to_pylist() == [{"n": -5}]
+        assert table.delete_keys(key, [value]).table.read(columns=["n"]).to_pylist() == [{"n": 7}]
+        table = table.refresh().restore(2).table
 
 
 def test_properties_and_id_of_a_commit_are_found_again(table: Table) -> None:

@@ -13,6 +13,7 @@ from lance import Transaction
 
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._lance.failures import LanceFailure
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.flushing import flush_staged, flush_version
@@ -21,7 +22,7 @@ from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
-from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, set_torn_aside
+from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, has_torn_head, set_torn_aside
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 
 __all__ = ["commit", "ready_to_write"]
@@ -81,13 +82,23 @@ def ready_to_write(pinned: Pinned) -> None:
     pinned.guard.check()
     if pinned.branch is not None and pinned.branch_identity is not None:
         check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
-    if pinned.torn_above:
-        with storage_border(pinned.place):
-            set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
+    if pinned.place.is_local:
+        try:
+            with storage_border(pinned.place):
+                if has_torn_head(pinned.dataset, pinned.branch, pinned.directory):
+                    set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
+        except LanceFailure as failure:
+            raise failure.at(pinned.place) from failure.cause
 
 
 def _check_fits(pinned: Pinned, staged: Staged) -> None:
     place = str(pinned.place)
+    if staged.place != place or staged.branch_identity != pinned.branch_identity:
+        reason = (
+            f"the change was staged for {staged.place}, branch {staged.branch!r}, and its files "
+            "are not here; stage it with a handle on what it shall change"
+        )
+        raise InvalidRequest(place=place, reason=reason)
     if staged.branch != pinned.branch:
         reason = (
             f"the change was staged for branch {staged.branch!r} and would be unreadable on "

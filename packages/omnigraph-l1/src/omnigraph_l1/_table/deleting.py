@@ -16,7 +16,7 @@ from lance import FragmentMetadata, LanceOperation
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
 from omnigraph_l1._table.fitting import key_problems
-from omnigraph_l1._table.literals import column_name, in_list
+from omnigraph_l1._table.literals import all_are_literals, column_name, in_list
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged, staged
 from omnigraph_l1.errors import CorruptDataset, InvalidData, InvalidFilter
@@ -50,7 +50,7 @@ def stage_delete_keys(pinned: Pinned, key: str, values: Sequence[Any]) -> Staged
     problems = key_problems(key, schema)
     if problems:
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))
-    if len(values) <= _KEYS_IN_ONE_FILTER:
+    if len(values) <= _KEYS_IN_ONE_FILTER and all_are_literals(values):
         return stage_delete(pinned, in_list(key, values) if values else "false")
     pinned.guard.check()
     wanted = pa.array(values, schema.field(key).type)

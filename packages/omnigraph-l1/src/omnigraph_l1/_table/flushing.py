@@ -13,12 +13,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from omnigraph_l1._durable import sync_directories, sync_files
+from omnigraph_l1._lance.failures import lance_border
 from omnigraph_l1._lance.manifest_names import format_name
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
 
-__all__ = ["flush_everything_named", "flush_files", "flush_staged", "flush_version"]
+__all__ = [
+    "flush_everything_named",
+    "flush_files",
+    "flush_indexes",
+    "flush_staged",
+    "flush_version",
+]
 
 _lock = threading.Lock()
 _flushed: dict[Path, frozenset[Path]] = {}
@@ -41,8 +48,27 @@ def flush_files(pinned: Pinned, names: Iterable[Path]) -> None:
 
 
 def flush_version(pinned: Pinned) -> None:
-    """Flush the file of the version that is open. It holds the record of its transaction too."""
-    flush_files(pinned, [Path("_versions") / format_name(pinned.version)])
+    """Flush the file of the version that is open. It holds the record of its transaction too.
+
+    Where it was cleaned away, others have gone on from it.
+    """
+    _flush_present(pinned, [Path("_versions") / format_name(pinned.version)])
+
+
+def flush_indexes(pinned: Pinned) -> None:
+    """Flush the files of all indexes: a compaction writes those that it touches anew."""
+    if pinned.flushes:
+        with lance_border(pinned.place):
+            parts = [part for one in pinned.dataset.describe_indices() for part in one.segments]
+        root = pinned.directory
+        folders = [root / "_indices" / str(part.uuid) for part in parts if part.base_id is None]
+        files = [path for folder in folders for path in folder.glob("*")]
+        _flush_present(pinned, [path.relative_to(root) for path in files])
+
+
+def _flush_present(pinned: Pinned, names: Iterable[Path]) -> None:
+    if pinned.flushes:
+        flush_files(pinned, [name for name in names if (pinned.directory / name).exists()])
 
 
 def flush_everything_named(pinned: Pinned) -> None:
@@ -53,7 +79,7 @@ def flush_everything_named(pinned: Pinned) -> None:
     named = frozenset(_named_files(pinned))
     with _lock:
         done = _flushed.get(directory, frozenset())
-    flush_files(pinned, named - done)
+    _flush_present(pinned, named - done)
     with _lock:
         _flushed[directory] = named
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["column_name", "in_list", "literal"]
+__all__ = ["all_are_literals", "column_name", "in_list", "literal"]
 
 
 def column_name(name: str) -> str:
@@ -20,6 +20,11 @@ def literal(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def all_are_literals(values: Iterable[Any]) -> bool:
+    """Tell whether each value has a literal that means it: text, and whole numbers from 0."""
+    return all(isinstance(value, str) or (type(value) is int and value >= 0) for value in values)
 
 
 def in_list(column: str, values: Iterable[Any]) -> str:

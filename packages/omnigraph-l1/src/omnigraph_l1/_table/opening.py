@@ -32,6 +32,7 @@ __all__ = ["at_version", "latest", "open_pinned", "versions"]
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
+_BEYOND_VERSIONS = 2**63
 
 
 def open_pinned(
@@ -39,11 +40,13 @@ def open_pinned(
 ) -> Pinned:
     """Open a lineage at a version, or at its head where no version is given."""
     place = storage.place
+    if version is not None:
+        _check_number(place, branch, version)
     with timed("open", place=str(place), branch=branch) as event, storage_border(place):
         identity = None if branch is None else read_branch_identity(storage, branch)
-        dataset, torn = _open_main(storage, version if branch is None else None)
+        dataset = _open_main(storage, version if branch is None else None)
         if branch is not None:
-            dataset, torn = _checkout(dataset, place, branch, version)
+            dataset = _checkout(dataset, place, branch, version)
             _refuse_moved(dataset, place)
         event["version"] = dataset.version
     return Pinned(
@@ -52,7 +55,6 @@ def open_pinned(
         branch=branch,
         branch_identity=identity,
         durability=durability,
-        torn_above=torn,
         guard=ProcessGuard(f"The table handle on {place}"),
     )
 
@@ -70,15 +72,16 @@ def latest(pinned: Pinned) -> Pinned:
     if newest == pinned.version:
         return pinned
     with storage_border(pinned.place):
-        dataset, torn = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
-    return pinned.at(dataset, torn_above=torn)
+        dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
+    return pinned.at(dataset)
 
 
 def at_version(pinned: Pinned, version: int) -> Pinned:
     """Open another version of the same lineage, with what is cached already."""
     pinned.guard.check()
+    _check_number(pinned.place, pinned.branch, version)
     with storage_border(pinned.place):
-        dataset, _ = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
+        dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
     return pinned.at(dataset)
 
 
@@ -89,8 +92,8 @@ def versions(pinned: Pinned) -> list[int]:
         return sorted(entry["version"] for entry in pinned.dataset.version_refs())
 
 
-def _open_main(storage: Storage, version: int | None) -> tuple[LanceDataset, bool]:
-    """Open main. The second value tells whether damage at its head was passed over."""
+def _open_main(storage: Storage, version: int | None) -> LanceDataset:
+    """Open main."""
     place = storage.place
     if place.is_local and not place.local_path.is_dir():
         # Lance would retry for seconds before it says so.
@@ -104,19 +107,19 @@ def _open_main(storage: Storage, version: int | None) -> tuple[LanceDataset, boo
         if failure.symptom in _ABSENT:
             raise _missing(storage, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
-            return _newest_whole_main(storage.place), True
+            return _newest_whole_main(storage.place)
         raise failure.at(place) from failure.cause
     if version is not None:
         _refuse_other(dataset, place, None, version)
     elif place.is_local and not is_whole(dataset, place.local_path):
-        return _newest_whole_main(place), True
-    return dataset, False
+        return _newest_whole_main(place)
+    return dataset
 
 
 def _checkout(
     opened: LanceDataset, place: Place, branch: str | None, version: int | None
-) -> tuple[LanceDataset, bool]:
-    """Check out a lineage. The second value tells whether damage at its head was passed over."""
+) -> LanceDataset:
+    """Check out a lineage."""
     try:
         with lance_calls():
             dataset = opened.checkout_version((branch, version))
@@ -124,13 +127,13 @@ def _checkout(
         if version is not None and failure.symptom in _ABSENT:
             raise _no_version(place, branch, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
-            return _newest_whole(opened, place, branch), True
+            return _newest_whole(opened, place, branch)
         raise failure.at(place) from failure.cause
     if version is not None:
         _refuse_other(dataset, place, branch, version)
     elif place.is_local and not is_whole(dataset, lineage_directory(place, branch)):
-        return _newest_whole(opened, place, branch), True
-    return dataset, False
+        return _newest_whole(opened, place, branch)
+    return dataset
 
 
 def _newest_whole_main(place: Place) -> LanceDataset:
@@ -177,6 +180,11 @@ def _missing(storage: Storage, version: int | None) -> L1Error:
     except L1Error as error:
         return error
     return _no_version(storage.place, None, version)
+
+
+def _check_number(place: Place, branch: str | None, version: int) -> None:
+    if not 0 < version < _BEYOND_VERSIONS:
+        raise UnknownVersion(place=str(place), branch=branch, version=version)
 
 
 def _no_version(place: Place, branch: str | None, version: int) -> L1Error:

@@ -38,8 +38,6 @@ class Pinned:
     branch_identity: str | None = attrs.field(kw_only=True)
     """What tells this branch from another that bore its name; None on main."""
     durability: Durability = attrs.field(kw_only=True)
-    torn_above: bool = attrs.field(kw_only=True, default=False)
-    """Whether a damaged version, which was never acknowledged, lies above this one."""
     guard: ProcessGuard = attrs.field(kw_only=True)
 
     @property
@@ -62,9 +60,9 @@ class Pinned:
         """The directory of this lineage on local disk: Lance keeps branches below ``tree``."""
         return lineage_directory(self.place, self.branch)
 
-    def at(self, dataset: LanceDataset, *, torn_above: bool = False) -> Pinned:
+    def at(self, dataset: LanceDataset) -> Pinned:
         """Give the same lineage at another version."""
-        return attrs.evolve(self, dataset=dataset, torn_above=torn_above)
+        return attrs.evolve(self, dataset=dataset)
 
 
 def lineage_directory(place: Place, branch: str | None) -> Path:

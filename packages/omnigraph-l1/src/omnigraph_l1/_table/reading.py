@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
 from omnigraph_l1._table.fitting import key_problems
-from omnigraph_l1._table.literals import in_list
+from omnigraph_l1._table.literals import all_are_literals, in_list
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
@@ -67,6 +68,8 @@ def find(
     problems = key_problems(key, pinned.dataset.schema)
     if problems:
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))
+    if not all_are_literals(values):
+        return _find_by_looking(pinned, key, values, columns)
     parts = [
         read(
             pinned,
@@ -76,6 +79,20 @@ def find(
         for start in range(0, len(values), _KEYS_IN_ONE_FILTER)
     ]
     return pa.concat_tables(parts) if parts else read(pinned, columns=columns, filter="false")
+
+
+def _find_by_looking(
+    pinned: Pinned, key: str, values: Sequence[Any], columns: Sequence[str] | None
+) -> pa.Table:
+    wanted = pa.array(values, pinned.dataset.schema.field(key).type)
+    chosen = list(pinned.dataset.schema.names if columns is None else columns)
+    with_key = list(dict.fromkeys([*chosen, key]))
+    batches = (
+        batch.filter(pc.is_in(batch[key], value_set=wanted))
+        for batch in scan(pinned, columns=with_key)
+    )
+    schema = pa.schema([pinned.dataset.schema.field(name) for name in with_key])
+    return pa.Table.from_batches(batches, schema).select(chosen)
 
 
 def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002

@@ -122,9 +122,7 @@ def fork(pinned: Pinned, name: str, *, fresh: bool) -> Pinned:
         reason = f"starts at version {dataset.version}, not at {pinned.version}: another made it"
         raise StaleBranch(place=str(place), branch=name, reason=reason)
     identity = read_branch_identity(pinned.storage, name)
-    return attrs.evolve(
-        pinned, dataset=dataset, branch=name, branch_identity=identity, torn_above=False
-    )
+    return attrs.evolve(pinned, dataset=dataset, branch=name, branch_identity=identity)
 
 
 def _fork_error(pinned: Pinned, name: str, failure: LanceFailure) -> L1Error:

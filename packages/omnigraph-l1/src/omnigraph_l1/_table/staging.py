@@ -29,7 +29,9 @@ class Staged:
     """A change, ready to be committed."""
 
     operation_name: str
+    place: str
     branch: str | None
+    branch_identity: str | None
     base_version: int
     operation: LanceOperation.BaseOperation = attrs.field(eq=False)
     rows_inserted: int = 0
@@ -120,7 +122,9 @@ def staged(
     """Describe a change that was computed on what is pinned."""
     return Staged(
         operation_name=name,
+        place=str(pinned.place),
         branch=pinned.branch,
+        branch_identity=pinned.branch_identity,
         base_version=pinned.version,
         operation=operation,
         **counts,

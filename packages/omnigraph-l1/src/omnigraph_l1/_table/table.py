@@ -29,6 +29,7 @@ from omnigraph_l1._table import (
     staging,
     upkeep,
 )
+from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
@@ -333,10 +334,19 @@ class Table:
 
     def __reduce__(self) -> tuple[Any, ...]:
         pinned = self._pinned
-        return _reopened, (pinned.storage, pinned.branch, pinned.version, pinned.durability)
+        recipe = (pinned.storage, pinned.branch, pinned.version, pinned.durability)
+        return _reopened, (*recipe, pinned.branch_identity)
 
 
-def _reopened(storage: Storage, branch: str | None, version: int, durability: Durability) -> Table:
+def _reopened(
+    storage: Storage,
+    branch: str | None,
+    version: int,
+    durability: Durability,
+    branch_identity: str | None,
+) -> Table:
+    if branch is not None and branch_identity is not None:
+        check_branch_identity(storage, branch, branch_identity)
     return Table.open(storage, branch=branch, version=version, durability=durability)
 
 

@@ -19,7 +19,7 @@ from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._table.committing import ready_to_write
-from omnigraph_l1._table.flushing import flush_files, flush_version
+from omnigraph_l1._table.flushing import flush_files, flush_indexes, flush_version
 from omnigraph_l1._table.outcomes import Outcome, conflict_error, failed_write_error, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import InvalidRequest
@@ -67,6 +67,7 @@ def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)
+    flush_indexes(done)
     flush_version(done)
     replaced = {f.path for r in rewrites for part in _replaced_by(r) for f in part.files}
     expected = (set(_content(pinned)) - _of_fragments(pinned, replaced)) | {
@@ -77,14 +78,14 @@ def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
         base_version=pinned.version,
         transaction_id=None,
         # Lance reserves fragment numbers in a version of its own, so counting proves nothing.
-        follows_base=set(_content(done)) == expected,
+        follows_base=set(_content(done)) == expected and _same_columns(done, pinned),
         changed=True,
     )
 
 
 def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
     """Remove versions of this lineage, and the files that only they name."""
-    pinned.guard.check()
+    ready_to_write(pinned)
     wanted = sorted(set(versions))
     if not wanted:
         return Removed(versions=0, data_files=0, bytes=0, failed=0)
@@ -103,6 +104,11 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
         bytes=stats.bytes_removed,
         failed=stats.failed_deletes,
     )
+
+
+def _same_columns(first: Pinned, second: Pinned) -> bool:
+    equal: bool = first.dataset.schema.equals(second.dataset.schema, check_metadata=True)
+    return equal
 
 
 def _replaced_by(rewrite: Any) -> Iterable[Any]:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import lance
 from lance import LanceDataset
 
 from omnigraph_l1._events import emit
@@ -29,10 +30,21 @@ from omnigraph_l1._lance.manifest_names import parse_name
 from omnigraph_l1._lance.transactions import read_transaction
 from omnigraph_l1._ulid import new_ulid
 
-__all__ = ["FLUSHED_PROPERTY", "is_whole", "newest_first", "opens_whole", "set_torn_aside"]
+__all__ = [
+    "FLUSHED_PROPERTY",
+    "has_torn_head",
+    "is_whole",
+    "newest_first",
+    "opens_whole",
+    "set_torn_aside",
+]
 
 _VERSIONS = "_versions"
 _DATA_MAGIC = b"LANC"
+# Missing: another writer set it aside between its listing and its opening.
+_NOT_WHOLE = frozenset(
+    {Symptom.TORN, Symptom.VERSION_MISSING, Symptom.DATASET_MISSING, Symptom.MISSING}
+)
 
 _SMALL = 16 * 1024 * 1024
 """Up to so many bytes of unflushed data are read to see whether they can be: a merge is small."""
@@ -138,7 +150,7 @@ def set_torn_aside(opened: LanceDataset | None, branch: str | None, directory: P
     moved = []
     with _locked(directory / _VERSIONS):
         for version, path in newest_first(directory):
-            if opened is not None and opens_whole(opened, branch, version, directory):
+            if _found_whole(opened, branch, version, directory):
                 break
             aside = path.with_name(f"{path.name}.torn-{new_ulid().lower()}")
             path.rename(aside)
@@ -147,13 +159,36 @@ def set_torn_aside(opened: LanceDataset | None, branch: str | None, directory: P
     return moved
 
 
+def _found_whole(
+    opened: LanceDataset | None, branch: str | None, version: int, directory: Path
+) -> bool:
+    if opened is not None:
+        return opens_whole(opened, branch, version, directory)
+    try:
+        with lance_calls():
+            dataset = lance.dataset(str(directory), version=version)
+    except LanceFailure:
+        return False
+    return dataset.version == version and is_whole(dataset, directory)
+
+
+def has_torn_head(opened: LanceDataset, branch: str | None, directory: Path) -> bool:
+    """Tell whether the newest version is damaged. One that is open is not looked at again."""
+    newest = newest_first(directory)[:1]
+    return (
+        bool(newest)
+        and newest[0][0] > opened.version
+        and not opens_whole(opened, branch, newest[0][0], directory)
+    )
+
+
 def opens_whole(opened: LanceDataset, branch: str | None, version: int, directory: Path) -> bool:
     """Tell whether a version opens as itself and is whole."""
     try:
         with lance_calls():
             dataset = opened.checkout_version((branch, version))
     except LanceFailure as failure:
-        if failure.symptom in {Symptom.TORN, Symptom.VERSION_MISSING}:
+        if failure.symptom in _NOT_WHOLE:
             return False
         raise
     return dataset.version == version and is_whole(dataset, directory)
