@@ -131,8 +131,11 @@ def test_an_interrupted_run_leaves_no_server(tmp_path: Path) -> None:
         "    print('SERVER', s3_server.pid, flush=True)\n"
         "    import threading; threading.Event().wait(60)\n"
     )
+    # A run that was started in the background ignores SIGINT, and its children would too.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    pytest_main = f"{listening}; import sys, pytest; sys.exit(pytest.main())"
     with subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-s", "--omnigraph-s3=moto"],
+        [sys.executable, "-c", pytest_main, "-s", "--omnigraph-s3=moto"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         text=True,
