@@ -5,6 +5,7 @@ A test module has no name that another process can import; this module has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,6 +32,37 @@ def rows(*ids: str, age: int | None = 1, city: str | None = "Oslo") -> pa.Table:
 def ids(table: pa.Table) -> list[str]:
     """Give the ids in a table of rows, sorted."""
     return sorted(table["id"].to_pylist())
+
+
+TEARS: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "one byte": lambda data: data[:1],
+    "half": lambda data: data[: len(data) // 2],
+    "last byte lost": lambda data: data[:-1],
+    "zeros": lambda data: bytes(len(data)),
+    "garbage at the beginning": lambda data: b"\xff" * 16 + data[16:],
+    "zeros at the end": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
+}
+
+
+def newest_manifest(table: Table) -> Path:
+    """The file of the newest version of main: V2 names sort the newest first."""
+    return min((table.place.local_path / "_versions").glob("*.manifest"))
+
+
+def tear(path: Path, how: str) -> None:
+    """Damage a file as a power cut would."""
+    path.write_bytes(TEARS[how](path.read_bytes()))
+
+
+def version_file(table: Table, version: int) -> Path:
+    """The file of a version of main."""
+    return table.place.local_path / "_versions" / version_name(version)
+
+
+def version_name(version: int) -> str:
+    """The name of the file of a version."""
+    return f"{2**64 - 1 - version}.manifest"
 
 
 def churn(place: Path, rounds: int, done: object) -> None:

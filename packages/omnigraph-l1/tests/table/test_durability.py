@@ -8,7 +8,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Durability, Table
-from omnigraph_l1.errors import L1Error
+from omnigraph_l1.errors import InvalidRequest, L1Error
 from omnigraph_testing import Crash, PowerCut, mark
 
 pytestmark = pytest.mark.integration
@@ -134,5 +134,9 @@ def test_durability_none_is_what_it_says(crash: Crash, tmp_path: Path) -> None:
 def test_full_is_the_default_and_none_must_be_asked_for(tmp_path: Path) -> None:
     """Who says nothing gets the safe one; a wrong word is refused."""
     assert Durability("full") is Durability.FULL
-    with pytest.raises(ValueError, match="often"):
+    with pytest.raises(InvalidRequest, match="'full', 'none', not 'often'"):
         Table.create(tmp_path / "t", SCHEMA, durability="often")
+    assert list(tmp_path.iterdir()) == []
+    place = Table.create(tmp_path / "t", SCHEMA).place
+    with pytest.raises(InvalidRequest, match="'full', 'none', not 3"):
+        Table.open(place, durability=3)  # type: ignore[arg-type]

@@ -7,30 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from people import SCHEMA, append_each, ids, rows
+from people import SCHEMA, TEARS, append_each, ids, newest_manifest, rows, tear
 
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import CorruptDataset
-
-TEARS: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda _: b"",
-    "one byte": lambda data: data[:1],
-    "half": lambda data: data[: len(data) // 2],
-    "last byte lost": lambda data: data[:-1],
-    "zeros": lambda data: bytes(len(data)),
-    "garbage at the beginning": lambda data: b"\xff" * 16 + data[16:],
-    "zeros at the end": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
-}
-
-
-def newest_manifest(table: Table) -> Path:
-    """The file of the newest version of main: V2 names sort the newest first."""
-    return min((table.place.local_path / "_versions").glob("*.manifest"))
-
-
-def tear(path: Path, how: str) -> None:
-    """Damage a file as a power cut would."""
-    path.write_bytes(TEARS[how](path.read_bytes()))
 
 
 @pytest.mark.parametrize("how", TEARS)

@@ -95,6 +95,8 @@ _TEXTS: tuple[tuple[Symptom, str], ...] = (
     (Symptom.DENIED, r"403 Forbidden|401 Unauthorized|Unauthenticated"),
     (Symptom.FULL, r"No space left on device|\(os error 28\)|Disk quota exceeded"),
     (Symptom.TORN, r"^(External error: )?LanceError\(IO\): Generic memory error: Invalid range"),
+    (Symptom.TORN, r"Requested range was invalid|Range started at 0 and ended at 0"),
+    (Symptom.TORN, r"Dataset version 0 does not have a transaction file"),
     (Symptom.TORN, r"resolved a manifest belonging to branch"),
     (Symptom.TORN, r"does not appear to be a Lance file|range end index \d+ out of range"),
     (Symptom.TORN, r"does not have sufficient data, len:|encountered corrupt file"),

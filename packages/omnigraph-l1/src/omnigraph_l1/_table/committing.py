@@ -15,6 +15,7 @@ from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure
 from omnigraph_l1._resolution import Resolution
+from omnigraph_l1._table.arguments import checked_id
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.flushing import flush_staged, flush_version
 from omnigraph_l1._table.objects import storage_border
@@ -37,7 +38,9 @@ def commit(
 ) -> Outcome:
     """Commit a staged change on the version that is pinned."""
     _check_fits(pinned, staged)
-    identity = transaction_id or str(uuid.uuid4())
+    identity = str(uuid.uuid4())
+    if transaction_id is not None:
+        identity = checked_id(transaction_id, place=pinned.place)
     if staged.is_empty:
         return unchanged(pinned, identity)
     ready_to_write(pinned)

@@ -12,6 +12,7 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l1._lance.failures import lance_border
+from omnigraph_l1._table.arguments import checked_version
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import InvalidRequest
 
@@ -58,7 +59,8 @@ class Delta:
 
 def delta(pinned: Pinned, since: int) -> Delta:
     """Compare the pinned version with an older one of its lineage."""
-    if not 0 < since <= pinned.version:
+    since = checked_version(since, place=pinned.place, branch=pinned.branch)
+    if since > pinned.version:
         reason = f"version {since} does not come before version {pinned.version}"
         raise InvalidRequest(place=str(pinned.place), reason=reason)
     return Delta(begin=since, end=pinned.version, pinned=pinned)

@@ -15,9 +15,9 @@ from omnigraph_l1._lance.failures import LanceFailure, lance_calls
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.fitting import ArrowData, fit
 from omnigraph_l1._table.flushing import flush_everything_named, flush_version
-from omnigraph_l1._table.outcomes import Outcome, conflict_error, failed_write_error
+from omnigraph_l1._table.outcomes import Outcome, commit_error
 from omnigraph_l1._table.pinned import Pinned
-from omnigraph_l1.errors import InvalidRequest, L1Error
+from omnigraph_l1.errors import InvalidRequest
 
 __all__ = ["PRIMARY_KEY", "merge_exclusively"]
 
@@ -60,7 +60,7 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
                     .execute(rows)
                 )
         except LanceFailure as failure:
-            raise _merge_failure(pinned, failure, write_id) from failure.cause
+            raise commit_error(pinned, "merge", failure, write_id) from failure.cause
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)
@@ -73,9 +73,3 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
         follows_base=done.version == pinned.version + 1,
         changed=True,
     )
-
-
-def _merge_failure(pinned: Pinned, failure: LanceFailure, write_id: str) -> L1Error:
-    if failure.resolution is not None:
-        return conflict_error(pinned, "merge", failure)
-    return failed_write_error(pinned, failure, write_id)

@@ -8,6 +8,8 @@ files of the place it came from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import lance
 from lance import LanceDataset
 
@@ -15,6 +17,7 @@ from omnigraph_l1._events import emit, timed
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
+from omnigraph_l1._table.arguments import checked_version
 from omnigraph_l1._table.branch_identity import read_branch_identity
 from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
@@ -28,11 +31,10 @@ from omnigraph_l1.errors import (
     UnknownVersion,
 )
 
-__all__ = ["at_version", "latest", "open_pinned", "versions"]
+__all__ = ["at_version", "damaged_versions", "latest", "open_pinned", "versions"]
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
-_BEYOND_VERSIONS = 2**63
 
 
 def open_pinned(
@@ -41,7 +43,7 @@ def open_pinned(
     """Open a lineage at a version, or at its head where no version is given."""
     place = storage.place
     if version is not None:
-        _check_number(place, branch, version)
+        version = checked_version(version, place=place, branch=branch)
     with timed("open", place=str(place), branch=branch) as event, storage_border(place):
         identity = None if branch is None else read_branch_identity(storage, branch)
         dataset = _open_main(storage, version if branch is None else None)
@@ -79,7 +81,7 @@ def latest(pinned: Pinned) -> Pinned:
 def at_version(pinned: Pinned, version: int) -> Pinned:
     """Open another version of the same lineage, with what is cached already."""
     pinned.guard.check()
-    _check_number(pinned.place, pinned.branch, version)
+    version = checked_version(version, place=pinned.place, branch=pinned.branch)
     with storage_border(pinned.place):
         dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
     return pinned.at(dataset)
@@ -90,6 +92,19 @@ def versions(pinned: Pinned) -> list[int]:
     pinned.guard.check()
     with lance_border(pinned.place):
         return sorted(entry["version"] for entry in pinned.dataset.version_refs())
+
+
+def damaged_versions(pinned: Pinned, among: Iterable[int]) -> list[int]:
+    """Tell which of these versions are there and cannot be opened. Each costs a request."""
+    damaged = []
+    for version in among:
+        try:
+            at_version(pinned, version)
+        except UnknownVersion:
+            continue
+        except CorruptDataset:
+            damaged.append(version)
+    return damaged
 
 
 def _open_main(storage: Storage, version: int | None) -> LanceDataset:
@@ -108,7 +123,7 @@ def _open_main(storage: Storage, version: int | None) -> LanceDataset:
             raise _missing(storage, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
             return _newest_whole_main(storage.place)
-        raise failure.at(place) from failure.cause
+        raise _failed_opening(failure, place, version) from failure.cause
     if version is not None:
         _refuse_other(dataset, place, None, version)
     elif place.is_local and not is_whole(dataset, place.local_path):
@@ -128,7 +143,7 @@ def _checkout(
             raise _no_version(place, branch, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
             return _newest_whole(opened, place, branch)
-        raise failure.at(place) from failure.cause
+        raise _failed_opening(failure, place, version) from failure.cause
     if version is not None:
         _refuse_other(dataset, place, branch, version)
     elif place.is_local and not is_whole(dataset, lineage_directory(place, branch)):
@@ -171,6 +186,13 @@ def _refuse_moved(dataset: LanceDataset, place: Place) -> None:
             raise MovedDataset(place=str(place), recorded=str(recorded))
 
 
+def _failed_opening(failure: LanceFailure, place: Place, version: int | None) -> L1Error:
+    if version is None or failure.symptom is not Symptom.TORN:
+        return failure.at(place)
+    detail = f"the file of version {version} is damaged: {failure.words}"
+    return CorruptDataset(place=str(place), detail=detail)
+
+
 def _missing(storage: Storage, version: int | None) -> L1Error:
     """Tell apart: no such place, something else there, or only no such version."""
     if version is None:
@@ -180,11 +202,6 @@ def _missing(storage: Storage, version: int | None) -> L1Error:
     except L1Error as error:
         return error
     return _no_version(storage.place, None, version)
-
-
-def _check_number(place: Place, branch: str | None, version: int) -> None:
-    if not 0 < version < _BEYOND_VERSIONS:
-        raise UnknownVersion(place=str(place), branch=branch, version=version)
 
 
 def _no_version(place: Place, branch: str | None, version: int) -> L1Error:

@@ -12,9 +12,9 @@ from lance import LanceDataset, LanceOperation, Transaction
 
 from omnigraph_l1._events import emit
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
-from omnigraph_l1._lance.transactions import read_transaction
+from omnigraph_l1._lance.transactions import read_transaction, same_change
 from omnigraph_l1._resolution import Resolution
-from omnigraph_l1._table.opening import latest
+from omnigraph_l1._table.opening import at_version, damaged_versions, latest
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import (
     AccessDenied,
@@ -23,10 +23,11 @@ from omnigraph_l1.errors import (
     L1Error,
     OutcomeUnknown,
     StorageFull,
-    UnknownVersion,
 )
 
-__all__ = ["Outcome", "commit_once", "conflict_error", "failed_write_error", "unchanged"]
+__all__ = ["Outcome", "commit_error", "commit_once", "failed_write_error", "unchanged"]
+
+_NOT_THERE = frozenset({Symptom.VERSION_MISSING, Symptom.MISSING, Symptom.TORN})
 
 
 @attrs.frozen(kw_only=True)
@@ -71,55 +72,77 @@ def commit_once(pinned: Pinned, transaction: Transaction, operation: str) -> Lan
                 max_retries=0,
             )
     except LanceFailure as failure:
-        landed = _find_own(pinned, transaction.uuid, failure)
+        landed = _find_own(pinned, transaction, failure)
         if landed is not None:
             emit("lost_reply_resolved", place=str(pinned.place), version=landed.version)
             return landed
-        if failure.resolution is not None:
-            raise conflict_error(pinned, operation, failure) from failure.cause
-        if failure.symptom in {Symptom.VERSION_MISSING, Symptom.MISSING} and isinstance(
+        if failure.symptom in _NOT_THERE and isinstance(
             transaction.operation, LanceOperation.Restore
         ):
-            raise UnknownVersion(
-                place=str(pinned.place),
-                branch=pinned.branch,
-                version=transaction.operation.version,
-            ) from failure.cause
-        raise failed_write_error(pinned, failure, transaction.uuid) from failure.cause
+            at_version(pinned, transaction.operation.version)  # it says what is wrong with it
+        raise commit_error(pinned, operation, failure, transaction.uuid) from failure.cause
 
 
-def _find_own(pinned: Pinned, transaction_id: str, failure: LanceFailure) -> LanceDataset | None:
+def _find_own(
+    pinned: Pinned, transaction: Transaction, failure: LanceFailure
+) -> LanceDataset | None:
     """Look for one's own commit after a failure: the reply may have been lost, not the write."""
+    used_in: int | None = None
     try:
         head = latest(pinned)
         for version in range(head.version, pinned.version, -1):
-            if _transaction_id(head.dataset, version) == transaction_id:
+            found = _read(head.dataset, version)
+            if found is None or found.uuid != transaction.uuid:
+                continue
+            if same_change(found, transaction):
                 with lance_calls():
                     return head.dataset.checkout_version((pinned.branch, version))
+            used_in = version
     except (L1Error, LanceFailure) as error:
         if failure.resolution is not None:
             return None  # Lance itself read what came first, and it was not ours
         raise OutcomeUnknown(
             place=str(pinned.place),
-            write_id=transaction_id,
+            write_id=transaction.uuid,
             detail=f"{failure.words}; looking for it failed too: {error}",
         ) from failure.cause
+    if used_in is not None and failure.resolution is not None:
+        reason = (
+            f"the transaction id {transaction.uuid!r} is that of another change, in version "
+            f"{used_in}; take a new one for each change"
+        )
+        raise InvalidRequest(place=str(pinned.place), reason=reason)
     return None
 
 
-def _transaction_id(dataset: LanceDataset, version: int) -> str | None:
+def _read(dataset: LanceDataset, version: int) -> Transaction | None:
     try:
-        transaction = read_transaction(dataset, version)
+        return read_transaction(dataset, version)
     except LanceFailure as failure:
         if failure.symptom in {Symptom.VERSION_MISSING, Symptom.DATASET_MISSING}:
             return None  # cleaned away, so long after that it cannot be ours
+        if failure.symptom is Symptom.TORN:
+            return None  # nothing tears what a living process has just written
         raise
-    return None if transaction is None else str(transaction.uuid)
 
 
-def conflict_error(pinned: Pinned, operation: str, failure: LanceFailure) -> CommitConflict:
-    """Tell of the commit that came first."""
-    resolution = failure.resolution or Resolution.RETRYABLE
+def commit_error(pinned: Pinned, operation: str, failure: LanceFailure, write_id: str) -> L1Error:
+    """Tell what came first, or what went wrong."""
+    if failure.resolution is not None:
+        return _conflict(pinned, operation, failure.resolution, failure.words)
+    if failure.symptom in {Symptom.TORN, None}:
+        # Lance reads what each version in between changed, and may panic at what it finds.
+        between = range(pinned.version + 1, latest(pinned).version + 1)
+        damaged = damaged_versions(pinned, between)
+        if damaged:
+            detail = f"version {damaged[0]} is damaged, so that what it changed is not known"
+            return _conflict(pinned, operation, Resolution.RETRYABLE, detail)
+    return failed_write_error(pinned, failure, write_id)
+
+
+def _conflict(
+    pinned: Pinned, operation: str, resolution: Resolution, detail: str
+) -> CommitConflict:
     emit(
         "conflict",
         place=str(pinned.place),
@@ -134,7 +157,7 @@ def conflict_error(pinned: Pinned, operation: str, failure: LanceFailure) -> Com
         operation=operation,
         base_version=pinned.version,
         resolution=resolution,
-        detail=failure.words,
+        detail=detail,
     )
 
 

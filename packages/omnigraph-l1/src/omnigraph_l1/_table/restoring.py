@@ -17,6 +17,7 @@ from lance import LanceOperation, Transaction
 from omnigraph_l1._events import emit, timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._resolution import Resolution
+from omnigraph_l1._table.arguments import checked_version
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.flushing import flush_version
 from omnigraph_l1._table.opening import latest
@@ -38,6 +39,7 @@ def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> O
     It is tried again, with short pauses, while other commits keep coming first: its result does
     not depend on them.
     """
+    version = checked_version(version, place=pinned.place, branch=pinned.branch)
     ready_to_write(pinned)
     identity = str(uuid.uuid4())
     deadline = time.monotonic() + _PATIENCE_SECONDS

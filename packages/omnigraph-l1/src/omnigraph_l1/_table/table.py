@@ -29,6 +29,7 @@ from omnigraph_l1._table import (
     staging,
     upkeep,
 )
+from omnigraph_l1._table.arguments import checked_word
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.fitting import ArrowData
@@ -83,12 +84,13 @@ class Table:
         durability: Durability | str = Durability.FULL,
     ) -> Table:
         """Make an empty dataset where nothing is yet."""
+        storage = Storage.resolve(place, storage_options)
         return cls(
             creating.create(
-                Storage.resolve(place, storage_options),
+                storage,
                 schema,
                 config=config or {},
-                durability=Durability(durability),
+                durability=_durability(durability, storage),
             )
         )
 
@@ -103,12 +105,13 @@ class Table:
         durability: Durability | str = Durability.FULL,
     ) -> Table:
         """Open a lineage (None is main) at a version, or at its head."""
+        storage = Storage.resolve(place, storage_options)
         return cls(
             opening.open_pinned(
-                Storage.resolve(place, storage_options),
+                storage,
                 branch=branch,
                 version=version,
-                durability=Durability(durability),
+                durability=_durability(durability, storage),
             )
         )
 
@@ -231,7 +234,14 @@ class Table:
         properties: Mapping[str, str] | None = None,
         transaction_id: str | None = None,
     ) -> Commit:
-        """Commit a staged change on this version."""
+        """Commit a staged change on this version.
+
+        A ``transaction_id`` of one's own must be made for this very change and never be given to
+        another one: by it the handle knows its own commit when a reply is lost. An id that stands
+        on another change is refused where it is met, which is when a commit fails; to look for it
+        each time would cost a request. After ``OutcomeUnknown`` look for the id yourself before
+        you commit again: an append that had landed would be there twice.
+        """
         return _told(
             committing.commit(
                 self._pinned, staged, properties=properties or {}, transaction_id=transaction_id
@@ -310,7 +320,8 @@ class Table:
         self, column: str, kind: IndexKind | str = IndexKind.BTREE, *, name: str | None = None
     ) -> Commit:
         """Build an index over a column."""
-        return _told(indexing.create_index(self._pinned, column, IndexKind(kind), name=name))
+        wanted = checked_word(IndexKind, kind, place=self.place, what="the kind of an index")
+        return _told(indexing.create_index(self._pinned, column, wanted, name=name))
 
     def extend_index(self, name: str) -> Commit:
         """Index the rows that were added since."""
@@ -348,6 +359,10 @@ def _reopened(
     if branch is not None and branch_identity is not None:
         check_branch_identity(storage, branch, branch_identity)
     return Table.open(storage, branch=branch, version=version, durability=durability)
+
+
+def _durability(given: Durability | str, storage: Storage) -> Durability:
+    return checked_word(Durability, given, place=storage.place, what="durability")
 
 
 def _told(outcome: Outcome) -> Commit:

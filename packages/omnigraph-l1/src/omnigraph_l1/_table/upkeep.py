@@ -8,7 +8,7 @@ given, never by age, because what a graph has pinned is often not the newest.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,17 @@ from lance.optimize import Compaction
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._table.arguments import checked_version
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.flushing import flush_files, flush_indexes, flush_version
-from omnigraph_l1._table.outcomes import Outcome, conflict_error, failed_write_error, unchanged
+from omnigraph_l1._table.objects import storage_border
+from omnigraph_l1._table.opening import damaged_versions
+from omnigraph_l1._table.opening import versions as all_versions
+from omnigraph_l1._table.outcomes import Outcome, commit_error, unchanged
 from omnigraph_l1._table.pinned import Pinned
-from omnigraph_l1.errors import InvalidRequest
+from omnigraph_l1._table.refs import list_branches, list_tags
+from omnigraph_l1._table.wholeness import newest_first
+from omnigraph_l1.errors import CorruptDataset, InvalidRequest
 
 __all__ = ["Removed", "compact", "remove_versions"]
 
@@ -61,9 +67,7 @@ def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
                 Compaction.commit(moving, rewrites)
                 moving = moving.checkout_version((pinned.branch, moving.version))
         except LanceFailure as failure:
-            if failure.resolution is not None:
-                raise conflict_error(pinned, "compaction", failure) from failure.cause
-            raise failed_write_error(pinned, failure, "") from failure.cause
+            raise commit_error(pinned, "compaction", failure, "") from failure.cause
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)
@@ -84,9 +88,15 @@ def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
 
 
 def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
-    """Remove versions of this lineage, and the files that only they name."""
+    """Remove versions of this lineage, and the files that only they name.
+
+    While a version of the lineage is damaged, it cannot be known what it names: then (on local
+    disk) the versions are removed and their files stay. Removing the damaged one is the cure.
+    """
+    wanted = sorted(
+        {checked_version(one, place=pinned.place, branch=pinned.branch) for one in versions}
+    )
     ready_to_write(pinned)
-    wanted = sorted(set(versions))
     if not wanted:
         return Removed(versions=0, data_files=0, bytes=0, failed=0)
     with timed("remove_versions", place=str(pinned.place), count=len(wanted)):
@@ -95,8 +105,9 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
                 stats = pinned.dataset.cleanup_old_versions(versions=wanted)
         except LanceFailure as failure:
             if failure.symptom is Symptom.VERSION_TAGGED:
-                reason = f"a tag holds one of these versions: {wanted}; delete the tag first"
-                raise InvalidRequest(place=str(pinned.place), reason=reason) from failure.cause
+                raise _tagged(pinned, wanted) from failure.cause
+            if failure.symptom is Symptom.TORN:
+                return _remove_without_files(pinned, wanted)
             raise failure.at(pinned.place) from failure.cause
     return Removed(
         versions=stats.old_versions,
@@ -104,6 +115,35 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
         bytes=stats.bytes_removed,
         failed=stats.failed_deletes,
     )
+
+
+def _remove_without_files(pinned: Pinned, wanted: Sequence[int]) -> Removed:
+    """Remove versions, and no other file, where a damaged one does not say which files it needs."""
+    if not pinned.place.is_local:
+        damaged = damaged_versions(pinned, all_versions(pinned))
+        detail = f"of these versions the file is damaged: {damaged}; nothing was removed"
+        raise CorruptDataset(place=str(pinned.place), detail=detail)
+    tagged = {tag.version for tag in list_tags(pinned).values() if tag.branch == pinned.branch}
+    if tagged.intersection(wanted):
+        raise _tagged(pinned, wanted)
+    starts = {
+        branch.parent_version
+        for branch in list_branches(pinned).values()
+        if branch.parent_branch == pinned.branch
+    }
+    paths = newest_first(pinned.directory)
+    spared = starts | {pinned.version, *(version for version, _ in paths[:1])}
+    doomed = [path for version, path in paths if version in wanted and version not in spared]
+    with storage_border(pinned.place):
+        size = sum(path.stat().st_size for path in doomed)
+        for path in doomed:
+            path.unlink()
+    return Removed(versions=len(doomed), data_files=0, bytes=size, failed=0)
+
+
+def _tagged(pinned: Pinned, wanted: Sequence[int]) -> InvalidRequest:
+    reason = f"a tag holds one of these versions: {wanted}; delete the tag first"
+    return InvalidRequest(place=str(pinned.place), reason=reason)
 
 
 def _same_columns(first: Pinned, second: Pinned) -> bool:
