@@ -1,13 +1,107 @@
-"""Every error that leaves omnigraph_l2. One base; a stable ``kind`` for each."""
+"""Every error that leaves omnigraph_l2, grouped by what its handler does.
 
-from __future__ import annotations
+* ``BadInput``: the call is wrong; change the call.
+* ``NotFound``, ``AlreadyExists``: the named thing is (not) there; choose another, or make it.
+* ``Conflict``: somebody else was first; look again, then perhaps try again (``repo.retry``).
+* ``CommitOutcomeUnknown``: the reply was lost; look for the commit before doing it again.
+* ``StorageError``: the store did not do it; mend the store, the credentials or the disk.
+* ``CorruptRepository``, ``UpgradeRequired``, ``UsedAfterFork``: stop, a person is needed.
 
-from typing import ClassVar
+Always: each class derives from ``OmniGraphError``, carries typed attributes, keeps its ``kind``
+for ever, survives pickling, and says what was expected, what was found and what to do. No message
+contains a secret. What the layer below raised is chained as ``__cause__``.
+"""
 
-__all__ = ["OmniGraphError"]
+from omnigraph_l2._errors.bad_input import (
+    BadInput,
+    DanglingEdges,
+    DataProblem,
+    DuplicateIds,
+    InvalidBranchName,
+    InvalidChange,
+    InvalidData,
+    InvalidFilter,
+    InvalidLocation,
+    InvalidRequest,
+    InvalidSchema,
+    TransactionClosed,
+)
+from omnigraph_l2._errors.base import (
+    OmniGraphError,
+)
+from omnigraph_l2._errors.conflict import (
+    CommitOutcomeUnknown,
+    Conflict,
+    ExpectedVersionMismatch,
+    PublishConflict,
+    RowLevelCasContention,
+    RunConflict,
+    SchemaChangeInProgress,
+    TableContention,
+)
+from omnigraph_l2._errors.damage import (
+    CorruptRepository,
+    UpgradeRequired,
+    UsedAfterFork,
+)
+from omnigraph_l2._errors.presence import (
+    AlreadyExists,
+    BranchExists,
+    NotFound,
+    RepositoryExists,
+    RepositoryNotFound,
+    SnapshotExpired,
+    UnknownBranch,
+    UnknownCommit,
+    UnknownRun,
+    UnknownTable,
+    UnknownVersion,
+)
+from omnigraph_l2._errors.storage import (
+    AccessDenied,
+    StorageError,
+    StorageFull,
+    UnsafeStore,
+)
 
-
-class OmniGraphError(Exception):
-    """Base of every error that omnigraph_l2 raises."""
-
-    kind: ClassVar[str] = "omnigraph_error"
+__all__ = [
+    "AccessDenied",
+    "AlreadyExists",
+    "BadInput",
+    "BranchExists",
+    "CommitOutcomeUnknown",
+    "Conflict",
+    "CorruptRepository",
+    "DanglingEdges",
+    "DataProblem",
+    "DuplicateIds",
+    "ExpectedVersionMismatch",
+    "InvalidBranchName",
+    "InvalidChange",
+    "InvalidData",
+    "InvalidFilter",
+    "InvalidLocation",
+    "InvalidRequest",
+    "InvalidSchema",
+    "NotFound",
+    "OmniGraphError",
+    "PublishConflict",
+    "RepositoryExists",
+    "RepositoryNotFound",
+    "RowLevelCasContention",
+    "RunConflict",
+    "SchemaChangeInProgress",
+    "SnapshotExpired",
+    "StorageError",
+    "StorageFull",
+    "TableContention",
+    "TransactionClosed",
+    "UnknownBranch",
+    "UnknownCommit",
+    "UnknownRun",
+    "UnknownTable",
+    "UnknownVersion",
+    "UnsafeStore",
+    "UpgradeRequired",
+    "UsedAfterFork",
+]

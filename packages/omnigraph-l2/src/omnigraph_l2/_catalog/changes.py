@@ -1,0 +1,65 @@
+"""What a publish can change, and what it takes to publish it: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import attrs
+
+__all__ = ["Change", "Intent", "RegisterTable", "TableTombstone", "TableUpdate"]
+
+
+@attrs.frozen(kw_only=True)
+class RegisterTable:
+    """Make a table known, or change what is said of it. It is visible once it has a version."""
+
+    table_key: str
+    table_path: str
+    """Where its dataset is, below the root. It can never be another one."""
+    metadata: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class TableUpdate:
+    """Make a version of a table's dataset the one that is visible."""
+
+    table_key: str
+    table_version: int
+    row_count: int
+    table_branch: str | None = None
+    """The native branch that holds the version; None is the main lineage."""
+    metadata: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class TableTombstone:
+    """Drop a table: every version of it up to this one."""
+
+    table_key: str
+    table_version: int
+
+
+Change: TypeAlias = RegisterTable | TableUpdate | TableTombstone
+
+
+@attrs.frozen(kw_only=True)
+class Intent:
+    """One commit that shall be published: all that does not depend on what others publish."""
+
+    graph_commit_id: str
+    changes: tuple[Change, ...]
+    expected: Mapping[str, int]
+    created_at: datetime
+    """The clock of the writer; the commit gets a later moment where its parent's is not past."""
+    actor_id: str | None = None
+    message: str | None = None
+    run_id: str | None = None
+    operation_hash: str | None = None
+    merged_parent_commit_id: str | None = None
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """The tables that it changes or has an expectation about."""
+        return frozenset(change.table_key for change in self.changes) | frozenset(self.expected)

@@ -1,0 +1,104 @@
+"""Graph commits, and how they are written into the ``publish`` row that makes them. Pure."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import attrs
+
+from omnigraph_l2._catalog.rows import PUBLISH, ManifestRow, publish_key
+from omnigraph_l2.errors import CorruptRepository
+
+__all__ = ["GraphCommit", "Published", "from_micros", "publish_row", "published", "to_micros"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@attrs.frozen(kw_only=True)
+class GraphCommit:
+    """One change of the graph: every table that it changed became visible with it."""
+
+    graph_commit_id: str
+    parent_commit_id: str | None
+    merged_parent_commit_id: str | None = None
+    manifest_branch: str | None = None
+    """The native branch that it was made on; None is main."""
+    manifest_version: int
+    """The version of the catalog that shows it. ``repo.snapshot(version=…)`` takes it."""
+    actor_id: str | None = None
+    message: str | None = None
+    created_at: datetime
+    run_id: str | None = None
+    operation_hash: str | None = None
+
+
+@attrs.frozen
+class Published:
+    """A commit, and its place in the sequence of its branch."""
+
+    sequence: int
+    commit: GraphCommit
+
+
+def to_micros(moment: datetime) -> int:
+    """Count the microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Give the moment, in UTC."""
+    return _EPOCH + micros * _MICROSECOND
+
+
+def publish_row(made: Published) -> ManifestRow:
+    """Write a commit down."""
+    commit = made.commit
+    metadata: dict[str, Any] = {
+        "graph_commit_id": commit.graph_commit_id,
+        "parent_commit_id": commit.parent_commit_id,
+        "merged_parent_commit_id": commit.merged_parent_commit_id,
+        "actor_id": commit.actor_id,
+        "message": commit.message,
+        "created_at": to_micros(commit.created_at),
+        "run_id": commit.run_id,
+        "operation_hash": commit.operation_hash,
+        "manifest_branch": commit.manifest_branch,
+    }
+    return ManifestRow(
+        object_id=publish_key(made.sequence),
+        object_type=PUBLISH,
+        metadata=json.dumps(metadata, ensure_ascii=False),
+        table_version=made.sequence,
+    )
+
+
+def published(row: ManifestRow, place: str) -> Published:
+    """Read a ``publish`` row."""
+    sequence = row.table_version
+    try:
+        found = json.loads(row.metadata or "")
+        commit = GraphCommit(
+            graph_commit_id=found["graph_commit_id"],
+            parent_commit_id=found["parent_commit_id"],
+            merged_parent_commit_id=found["merged_parent_commit_id"],
+            manifest_branch=found.get("manifest_branch"),
+            manifest_version=row.created_at_version,
+            actor_id=found["actor_id"],
+            message=found["message"],
+            created_at=from_micros(int(found["created_at"])),
+            run_id=found["run_id"],
+            operation_hash=found["operation_hash"],
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        detail = f"the row is no commit ({type(error).__name__}: {error})"
+        raise CorruptRepository(place=place, item=row.object_id, detail=detail) from error
+    if not isinstance(commit.graph_commit_id, str) or not commit.graph_commit_id:
+        detail = f"its graph_commit_id is {commit.graph_commit_id!r}"
+        raise CorruptRepository(place=place, item=row.object_id, detail=detail)
+    if sequence is None or row.object_id != publish_key(sequence):
+        detail = f"its table_version {sequence} is not the sequence in its key"
+        raise CorruptRepository(place=place, item=row.object_id, detail=detail)
+    return Published(sequence, commit)

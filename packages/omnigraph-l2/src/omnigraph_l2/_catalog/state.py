@@ -1,0 +1,317 @@
+"""From the rows of ``__manifest`` to what is visible on a branch. Pure.
+
+Always: the result is that of the rule in docs/format.md, whatever order the rows come in, and the
+same whether rows are folded in at once or as they arrive. What breaks the rule is an error that
+names the row. Cost of folding follows the new rows (and the number of tables), not the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from omnigraph_l2._catalog.commits import Published, published
+from omnigraph_l2._catalog.rows import (
+    OPERATION,
+    PUBLISH,
+    TABLE,
+    TABLE_VERSION,
+    TOMBSTONE,
+    ManifestRow,
+)
+from omnigraph_l2.errors import CorruptRepository
+
+__all__ = ["CatalogState", "Registration", "TableEntry", "as_of", "empty_state", "fold"]
+
+
+@attrs.frozen(kw_only=True)
+class TableEntry:
+    """A table as a snapshot shows it."""
+
+    table_key: str
+    table_path: str
+    """Where its dataset is, below the root."""
+    table_version: int
+    table_branch: str | None
+    """The native branch that holds the version; None is the main lineage."""
+    row_count: int
+
+
+@attrs.frozen(kw_only=True)
+class Registration:
+    """A table that is known, visible or not, with what its ``table`` row says of it."""
+
+    table_key: str
+    location: str
+    metadata: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Version:
+    """A ``table_version`` row."""
+
+    number: int
+    branch: str | None
+    row_count: int
+    publish: int | None
+    """The sequence of the commit that made it; None where the original program did."""
+    seen_at: int
+    """The catalog version at which the row last changed."""
+
+
+@attrs.frozen(kw_only=True)
+class _Known:
+    registration: Registration | None = None
+    versions: tuple[Version, ...] = ()
+    tombstone: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class CatalogState:
+    """What one branch of the catalog shows, at one version of it."""
+
+    place: str
+    branch: str | None
+    """The native branch that is read; None is main."""
+    version: int
+    tables: Mapping[str, TableEntry]
+    """What is visible, by table key."""
+    known: Mapping[str, _Known] = attrs.field(repr=False)
+    publishes: tuple[Published, ...] = attrs.field(repr=False)
+    """The newest commits, oldest first: those that the catalog still holds."""
+    operations: Mapping[str, str] = attrs.field(repr=False)
+    """Which commit an operation made, by the digest of its hash: those that are held."""
+    foreign_version: int = 0
+    """The newest catalog version in which the original program published; 0 if never."""
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the newest commit that the catalog holds; 0 where it holds none."""
+        return self.publishes[-1].sequence if self.publishes else 0
+
+    @property
+    def head(self) -> Published | None:
+        """The newest commit of ours; None where only the original program has published."""
+        return self.publishes[-1] if self.publishes else None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the original program published last, so that the head is in its own log."""
+        return self.foreign_version > (
+            self.publishes[-1].commit.manifest_version if self.publishes else 0
+        )
+
+    @property
+    def registrations(self) -> Mapping[str, Registration]:
+        """Every table that was ever registered, by table key."""
+        return {
+            key: known.registration
+            for key, known in self.known.items()
+            if known.registration is not None
+        }
+
+    def latest(self, table_key: str) -> int:
+        """Give the version that an expectation is compared with; 0 where there is no table."""
+        entry = self.tables.get(table_key)
+        if entry is not None:
+            return entry.table_version
+        known = self.known.get(table_key)
+        return 0 if known is None else known.tombstone
+
+    def tombstone(self, table_key: str) -> int:
+        """Give the version up to which a table was dropped; 0 where it never was."""
+        known = self.known.get(table_key)
+        return 0 if known is None else known.tombstone
+
+    def versions(self, table_key: str) -> tuple[Version, ...]:
+        """Give the versions of a table that are still in the catalog and not superseded."""
+        known = self.known.get(table_key)
+        return () if known is None else known.versions
+
+    def commit(self, commit_id: str) -> Published | None:
+        """Find a commit among those that the catalog holds."""
+        for made in reversed(self.publishes):
+            if made.commit.graph_commit_id == commit_id:
+                return made
+        return None
+
+
+def empty_state(place: str, branch: str | None) -> CatalogState:
+    """Start, with no row."""
+    return CatalogState(
+        place=place,
+        branch=branch,
+        version=0,
+        tables=MappingProxyType({}),
+        known=MappingProxyType({}),
+        publishes=(),
+        operations=MappingProxyType({}),
+    )
+
+
+def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> CatalogState:
+    """Add rows that are new or changed, and move to a version of the catalog."""
+    touched: dict[str, _Known] = {}
+    publishes: dict[int, Published] = {}
+    operations: dict[str, str] = {}
+    foreign = state.foreign_version
+    for row in rows:
+        if row.object_type in {TABLE, TABLE_VERSION, TOMBSTONE}:
+            known = touched.get(row.table_key) or state.known.get(row.table_key) or _Known()
+            if row.object_type == TABLE:
+                known = attrs.evolve(known, registration=_registration(row, state.place))
+            elif row.object_type == TOMBSTONE:
+                tombstone = _number(row, state.place)
+                known = attrs.evolve(known, tombstone=max(known.tombstone, tombstone))
+            else:
+                made = _version(row, state.place)
+                known = attrs.evolve(known, versions=_with(known.versions, made))
+                if made.publish is None:
+                    foreign = max(foreign, made.seen_at)
+            touched[row.table_key] = known
+        elif row.object_type == PUBLISH:
+            found = published(row, state.place)
+            publishes[found.sequence] = found
+        elif row.object_type == OPERATION:
+            digest, commit_id = _operation(row, state.place)
+            operations[digest] = commit_id
+    known_now, tables = _settled(state, touched)
+    return attrs.evolve(
+        state,
+        version=version,
+        tables=tables,
+        known=known_now,
+        publishes=_appended(state.publishes, publishes),
+        operations=(
+            MappingProxyType({**state.operations, **operations}) if operations else state.operations
+        ),
+        foreign_version=foreign,
+    )
+
+
+def as_of(state: CatalogState, rows: Iterable[ManifestRow], sequence: int) -> CatalogState:
+    """Reduce only what the commits up to ``sequence`` made: one write can hold several commits."""
+    early = [row for row in rows if (_sequence(row, state.place) or 0) <= sequence]
+    return fold(state, early, state.version)
+
+
+def _settled(
+    state: CatalogState, touched: Mapping[str, _Known]
+) -> tuple[Mapping[str, _Known], Mapping[str, TableEntry]]:
+    if not touched:
+        return state.known, state.tables
+    known = dict(state.known)
+    tables = dict(state.tables)
+    for key, now in touched.items():
+        chosen = _visible(now, state.branch)
+        if now.versions and now.registration is None:
+            item = f"{key}${now.versions[-1].number:020d}"
+            detail = "there is a version of this table, but no row that registers it"
+            raise CorruptRepository(place=state.place, item=item, detail=detail)
+        known[key] = attrs.evolve(now, versions=() if chosen is None else _kept(now, chosen))
+        if chosen is None or now.registration is None:
+            tables.pop(key, None)
+        else:
+            tables[key] = TableEntry(
+                table_key=key,
+                table_path=now.registration.location,
+                table_version=chosen.number,
+                table_branch=chosen.branch,
+                row_count=chosen.row_count,
+            )
+    return MappingProxyType(known), MappingProxyType(dict(sorted(tables.items())))
+
+
+def _visible(known: _Known, branch: str | None) -> Version | None:
+    alive = [each for each in known.versions if each.number > known.tombstone]
+    return max(alive, key=lambda each: (each.number, each.branch == branch), default=None)
+
+
+def _kept(known: _Known, chosen: Version) -> tuple[Version, ...]:
+    return tuple(each for each in known.versions if each.number >= chosen.number)
+
+
+def _with(versions: tuple[Version, ...], made: Version) -> tuple[Version, ...]:
+    """Add a version row; one of the same key that was read before it is an older state of it."""
+    others = tuple(
+        each
+        for each in versions
+        if each.number != made.number
+        or (each.seen_at == made.seen_at and each.branch != made.branch)
+        or each.seen_at > made.seen_at
+    )
+    stale = any(each.number == made.number and each.seen_at > made.seen_at for each in others)
+    return others if stale else (*others, made)
+
+
+def _appended(before: tuple[Published, ...], new: dict[int, Published]) -> tuple[Published, ...]:
+    if not new:
+        return before
+    if not before or min(new) > before[-1].sequence:
+        return (*before, *(new[sequence] for sequence in sorted(new)))
+    merged = {made.sequence: made for made in before} | new
+    return tuple(merged[sequence] for sequence in sorted(merged))
+
+
+def _registration(row: ManifestRow, place: str) -> Registration:
+    if not row.location:
+        raise _corrupt(row, place, "it registers a table without saying where it is")
+    metadata = {} if row.metadata is None else _json(row, place)
+    return Registration(table_key=row.table_key, location=row.location, metadata=metadata)
+
+
+def _version(row: ManifestRow, place: str) -> Version:
+    number = _number(row, place)
+    if row.row_count is None:
+        raise _corrupt(row, place, "its row_count is missing")
+    if row.metadata is None:
+        raise _corrupt(row, place, "its metadata is missing")
+    return Version(
+        number=number,
+        branch=row.table_branch,
+        row_count=row.row_count,
+        publish=_sequence(row, place),
+        seen_at=row.updated_at_version,
+    )
+
+
+def _operation(row: ManifestRow, place: str) -> tuple[str, str]:
+    commit_id = _json(row, place).get("graph_commit_id")
+    if not isinstance(commit_id, str):
+        raise _corrupt(row, place, "its metadata does not name the commit")
+    return row.object_id.partition("$")[2], commit_id
+
+
+def _sequence(row: ManifestRow, place: str) -> int | None:
+    if row.object_type == PUBLISH:
+        return row.table_version
+    if row.object_type in {TABLE_VERSION, TOMBSTONE, OPERATION} and row.metadata is not None:
+        sequence = _json(row, place).get("publish")
+        if sequence is not None and not isinstance(sequence, int):
+            raise _corrupt(row, place, f"its 'publish' is {sequence!r}, not a number")
+        return sequence
+    return None
+
+
+def _number(row: ManifestRow, place: str) -> int:
+    if row.table_version is None:
+        raise _corrupt(row, place, "its table_version is missing")
+    return row.table_version
+
+
+def _json(row: ManifestRow, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(row.metadata or "")
+    except ValueError as error:
+        raise _corrupt(row, place, f"its metadata is no JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise _corrupt(row, place, "its metadata is no JSON object")
+    return found
+
+
+def _corrupt(row: ManifestRow, place: str, detail: str) -> CorruptRepository:
+    return CorruptRepository(place=place, item=row.object_id, detail=detail)

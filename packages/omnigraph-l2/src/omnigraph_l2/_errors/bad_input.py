@@ -1,0 +1,190 @@
+"""The call is wrong: nothing was changed, and it will fail again until it is changed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+from attrs import define
+
+from omnigraph_l2._errors.base import OmniGraphError
+
+__all__ = [
+    "BadInput",
+    "DanglingEdges",
+    "DataProblem",
+    "DuplicateIds",
+    "InvalidBranchName",
+    "InvalidChange",
+    "InvalidData",
+    "InvalidFilter",
+    "InvalidLocation",
+    "InvalidRequest",
+    "InvalidSchema",
+    "TransactionClosed",
+]
+
+
+@define(kw_only=True, slots=False)
+class BadInput(OmniGraphError):
+    """The call cannot be carried out as it is. Nothing was changed."""
+
+    kind: ClassVar[str] = "bad_input"
+
+
+@define(kw_only=True, slots=False)
+class InvalidLocation(BadInput):
+    """The place, or an option of its store, makes no sense."""
+
+    kind: ClassVar[str] = "invalid_location"
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place!r} cannot hold a repository: {self.reason}"
+
+
+@define(kw_only=True, slots=False)
+class InvalidSchema(BadInput):
+    """The declared types cannot be stored. ``problems`` has all of them."""
+
+    kind: ClassVar[str] = "invalid_schema"
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"The schema cannot be used: {'; '.join(self.problems)}. Nothing was changed."
+
+
+@attrs.frozen
+class DataProblem:
+    """One thing that is wrong with data: the column, what is the matter, and in which row."""
+
+    column: str
+    problem: str
+    row: int | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.row is None else f" (row {self.row})"
+        return f"{self.column}: {self.problem}{where}"
+
+
+@define(kw_only=True, slots=False)
+class InvalidData(BadInput):
+    """The rows do not fit the table. ``problems`` has all of them, not only the first."""
+
+    kind: ClassVar[str] = "invalid_data"
+    table_key: str
+    problems: tuple[DataProblem, ...]
+
+    def __str__(self) -> str:
+        listed = "; ".join(str(problem) for problem in self.problems)
+        return f"The data does not fit {self.table_key}: {listed}. Nothing was published."
+
+
+@define(kw_only=True, slots=False)
+class DuplicateIds(BadInput):
+    """An append has ids that stand in the table already, or twice in the data."""
+
+    kind: ClassVar[str] = "duplicate_ids"
+    table_key: str
+    existing: tuple[str, ...]
+    """Ids that the table has already (the first of them)."""
+    repeated: tuple[str, ...]
+    """Ids that stand more than once in the data (the first of them)."""
+
+    def __str__(self) -> str:
+        found = [
+            f"{words}: {', '.join(map(repr, ids))}"
+            for words, ids in (
+                ("ids that exist already", self.existing),
+                ("ids that stand more than once in the data", self.repeated),
+            )
+            if ids
+        ]
+        return (
+            f"An append to {self.table_key} must bring new ids, found {'; '.join(found)}. "
+            "Use upsert to replace rows. Nothing was published."
+        )
+
+
+@define(kw_only=True, slots=False)
+class DanglingEdges(BadInput):
+    """Edges would be left without the node at one of their ends."""
+
+    kind: ClassVar[str] = "dangling_edges"
+    table_key: str
+    """The edge table."""
+    column: str
+    node_tables: tuple[str, ...]
+    """Where the end was looked for."""
+    missing: tuple[str, ...]
+    """Node ids that are not there (the first of them)."""
+
+    def __str__(self) -> str:
+        return (
+            f"Edges of {self.table_key} would dangle: their {self.column!r} names nodes that are "
+            f"not in {' or '.join(self.node_tables) or 'any table'}: "
+            f"{', '.join(map(repr, self.missing))}. Add the nodes, or delete the edges, in the "
+            "same transaction. Nothing was published."
+        )
+
+
+@define(kw_only=True, slots=False)
+class InvalidFilter(BadInput):
+    """A filter is not an expression that can be evaluated on this table."""
+
+    kind: ClassVar[str] = "invalid_filter"
+    table_key: str
+    filter: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"The filter {self.filter!r} cannot be used on {self.table_key}: {self.reason}."
+
+
+@define(kw_only=True, slots=False)
+class InvalidBranchName(BadInput):
+    """A name breaks the rule for branches."""
+
+    kind: ClassVar[str] = "invalid_branch_name"
+    name: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.name!r} cannot be the name of a branch: {self.rule}."
+
+
+@define(kw_only=True, slots=False)
+class InvalidChange(BadInput):
+    """The catalog cannot take this change of a table."""
+
+    kind: ClassVar[str] = "invalid_change"
+    table_key: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.table_key} cannot be changed like this: {self.reason}. Nothing was changed."
+
+
+@define(kw_only=True, slots=False)
+class InvalidRequest(BadInput):
+    """What was asked for makes no sense here, for the reason that is given."""
+
+    kind: ClassVar[str] = "invalid_request"
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.what} cannot be done: {self.reason}. Nothing was changed."
+
+
+@define(kw_only=True, slots=False)
+class TransactionClosed(BadInput):
+    """A transaction, run or repository was used after it had ended."""
+
+    kind: ClassVar[str] = "transaction_closed"
+    what: str
+    state: str
+
+    def __str__(self) -> str:
+        return f"This {self.what} is {self.state} and cannot be used any more. Begin another."

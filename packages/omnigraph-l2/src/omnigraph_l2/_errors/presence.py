@@ -1,0 +1,155 @@
+"""What was named is not there, or is there already."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from omnigraph_l2._errors.base import OmniGraphError
+
+__all__ = [
+    "AlreadyExists",
+    "BranchExists",
+    "NotFound",
+    "RepositoryExists",
+    "RepositoryNotFound",
+    "SnapshotExpired",
+    "UnknownBranch",
+    "UnknownCommit",
+    "UnknownRun",
+    "UnknownTable",
+    "UnknownVersion",
+]
+
+
+@define(kw_only=True, slots=False)
+class NotFound(OmniGraphError):
+    """What was named is not there."""
+
+    kind: ClassVar[str] = "not_found"
+
+
+@define(kw_only=True, slots=False)
+class RepositoryNotFound(NotFound):
+    """There is no repository at the place, or its creation was never finished."""
+
+    kind: ClassVar[str] = "repository_not_found"
+    place: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"There is no repository at {self.place}: found {self.found}. Check the place, or "
+            "make one with Repository.init."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnknownTable(NotFound):
+    """The snapshot has no such table."""
+
+    kind: ClassVar[str] = "unknown_table"
+    table_key: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return f"There is no table {self.table_key!r} here. The tables are: {known}."
+
+
+@define(kw_only=True, slots=False)
+class UnknownBranch(NotFound):
+    """There is no graph branch of that name, or the handle's branch was deleted."""
+
+    kind: ClassVar[str] = "unknown_branch"
+    place: str
+    branch: str
+
+    def __str__(self) -> str:
+        return f"{self.place} has no branch {self.branch!r}. List its branches."
+
+
+@define(kw_only=True, slots=False)
+class UnknownVersion(NotFound):
+    """The catalog never had that version on that branch."""
+
+    kind: ClassVar[str] = "unknown_version"
+    branch: str
+    version: int | str
+
+    def __str__(self) -> str:
+        return (
+            f"Branch {self.branch!r} has no version {self.version}: it was never written, or was "
+            "cleaned up. See the log for those that are there."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnknownCommit(NotFound):
+    """No commit has that id."""
+
+    kind: ClassVar[str] = "unknown_commit"
+    commit_id: str
+
+    def __str__(self) -> str:
+        return f"There is no commit {self.commit_id!r}. See the log for those that are there."
+
+
+@define(kw_only=True, slots=False)
+class UnknownRun(NotFound):
+    """No run has that id."""
+
+    kind: ClassVar[str] = "unknown_run"
+    run_id: str
+
+    def __str__(self) -> str:
+        return f"There is no run {self.run_id!r}. List the runs."
+
+
+@define(kw_only=True, slots=False)
+class SnapshotExpired(NotFound):
+    """What the snapshot needs was cleaned up."""
+
+    kind: ClassVar[str] = "snapshot_expired"
+    table_key: str
+    table_version: int
+
+    def __str__(self) -> str:
+        return (
+            f"Version {self.table_version} of {self.table_key}, which this snapshot needs, was "
+            "cleaned up. Take a new snapshot, or tag commits that must stay."
+        )
+
+
+@define(kw_only=True, slots=False)
+class AlreadyExists(OmniGraphError):
+    """What should be created is there already. It was left as it is."""
+
+    kind: ClassVar[str] = "already_exists"
+
+
+@define(kw_only=True, slots=False)
+class RepositoryExists(AlreadyExists):
+    """The place holds a repository already, or something else."""
+
+    kind: ClassVar[str] = "repository_exists"
+    place: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"No repository can be made at {self.place}: found {self.found}. Open it, or choose "
+            "an empty place."
+        )
+
+
+@define(kw_only=True, slots=False)
+class BranchExists(AlreadyExists):
+    """There is a graph branch of that name."""
+
+    kind: ClassVar[str] = "branch_exists"
+    branch: str
+
+    def __str__(self) -> str:
+        return f"There is a branch {self.branch!r} already. Choose another name, or delete it."

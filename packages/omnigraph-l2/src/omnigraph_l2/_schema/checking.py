@@ -1,0 +1,77 @@
+"""What a name and a property must be like. Pure; each function gives all problems as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+__all__ = ["name_problems", "property_problems", "type_name_problems"]
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LONGEST_NAME = 200
+
+
+def type_name_problems(name: object) -> Iterator[str]:
+    """Check the name of a type. ``$`` separates the parts of catalog keys, so it is not free."""
+    if not isinstance(name, str) or not name.strip():
+        yield f"a type needs a name, found {name!r}"
+    elif len(name) > _LONGEST_NAME or _CONTROL.search(name) or "$" in name or not _encodes(name):
+        yield (
+            f"{name!r} cannot name a type: at most {_LONGEST_NAME} characters, no control "
+            "characters, no '$'"
+        )
+
+
+def name_problems(type_name: str, name: object, reserved: tuple[str, ...]) -> Iterator[str]:
+    """Check the name of a property."""
+    if not isinstance(name, str) or not name.strip() or _CONTROL.search(name):
+        yield f"a property of {type_name!r} needs a name, found {name!r}"
+    elif name in reserved:
+        yield f"property {name!r} of {type_name!r} has a name that every such table has already"
+    elif name.startswith("_row") or "." in name or "`" in name or not _encodes(name):
+        yield (
+            f"property {name!r} of {type_name!r} cannot be named so: Lance keeps '_row…' for "
+            "itself, and reads '.' and '`' as part of a path"
+        )
+
+
+def property_problems(type_name: str, name: object, type_: object) -> Iterator[str]:
+    """Check the type of a property."""
+    if not isinstance(type_, pa.DataType):
+        yield f"property {name!r} of {type_name!r} needs a pyarrow type, found {type_!r}"
+        return
+    for inner in _all_types(type_):
+        plain = _plain(inner)
+        if plain is not None:
+            yield f"property {name!r} of {type_name!r} has the type {inner}; declare it as {plain}"
+
+
+def _plain(type_: pa.DataType) -> str | None:
+    types = pa.types
+    if types.is_large_string(type_) or types.is_string_view(type_):
+        return "string"
+    if types.is_binary_view(type_):
+        return "binary"
+    if types.is_dictionary(type_):
+        return str(type_.value_type)
+    if types.is_null(type_):
+        return "the type of its values"
+    return None
+
+
+def _all_types(type_: pa.DataType) -> Iterator[pa.DataType]:
+    yield type_
+    if isinstance(type_, pa.DictionaryType):
+        return
+    for index in range(type_.num_fields):
+        yield from _all_types(type_.field(index).type)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

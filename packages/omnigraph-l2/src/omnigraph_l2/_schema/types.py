@@ -1,0 +1,172 @@
+"""Node types, edge types, and the schema that holds them. Pure values.
+
+Always: a schema that exists can be stored: names and properties were checked when it was made,
+and every problem is told at once. The columns of a table follow from its type alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import table_path
+from omnigraph_l2._schema.checking import name_problems, property_problems, type_name_problems
+from omnigraph_l2.errors import InvalidSchema
+
+__all__ = ["EdgeType", "GraphSchema", "NodeType"]
+
+_ID = (pa.field("id", pa.string(), nullable=False),)
+_ENDS = (
+    pa.field("src", pa.string(), nullable=False),
+    pa.field("dst", pa.string(), nullable=False),
+)
+
+
+def _frozen(properties: Mapping[str, pa.DataType]) -> Mapping[str, pa.DataType]:
+    return MappingProxyType(dict(properties))
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
+
+
+@attrs.frozen
+class NodeType:
+    """A kind of node. Each node has an ``id``, and the properties that are declared here."""
+
+    name: str
+    properties: Mapping[str, pa.DataType] = attrs.field(factory=dict, converter=_frozen)
+    required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
+    """The properties that may not be null."""
+
+    def __attrs_post_init__(self) -> None:
+        _refuse(_problems(self))
+
+    @property
+    def table_key(self) -> str:
+        """The name of its table in snapshots and transactions."""
+        return f"node:{self.name}"
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns of its table."""
+        return pa.schema([*_ID, *_columns(self)])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _node, (self.name, dict(self.properties), self.required)
+
+
+@attrs.frozen
+class EdgeType:
+    """A kind of edge, from nodes of one type to nodes of one type.
+
+    Where the types of its ends are not known (a table that the original program declared), they
+    are None, and an end may be in any node table.
+    """
+
+    name: str
+    source: str | None
+    target: str | None
+    properties: Mapping[str, pa.DataType] = attrs.field(factory=dict, converter=_frozen)
+    required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
+    """The properties that may not be null."""
+
+    def __attrs_post_init__(self) -> None:
+        _refuse(_problems(self))
+
+    @property
+    def table_key(self) -> str:
+        """The name of its table in snapshots and transactions."""
+        return f"edge:{self.name}"
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns of its table."""
+        return pa.schema([*_ID, *_ENDS, *_columns(self)])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        recipe = (self.name, self.source, self.target, dict(self.properties), self.required)
+        return _edge, recipe
+
+
+@attrs.frozen(kw_only=True)
+class GraphSchema:
+    """The types of a graph. ``GraphSchema(nodes=[…], edges=[…])``."""
+
+    nodes: tuple[NodeType, ...] = attrs.field(default=(), converter=tuple)
+    edges: tuple[EdgeType, ...] = attrs.field(default=(), converter=tuple)
+
+    def __attrs_post_init__(self) -> None:
+        _refuse(_schema_problems(self.nodes, self.edges))
+
+    @property
+    def types(self) -> tuple[NodeType | EdgeType, ...]:
+        """All types, nodes first."""
+        return (*self.nodes, *self.edges)
+
+    def __getitem__(self, table_key: str) -> NodeType | EdgeType:
+        for each in self.types:
+            if each.table_key == table_key:
+                return each
+        raise InvalidSchema(problems=(f"there is no type with the table {table_key!r}",))
+
+    def __contains__(self, table_key: object) -> bool:
+        return any(each.table_key == table_key for each in self.types)
+
+
+def _node(name: str, properties: dict[str, pa.DataType], required: tuple[str, ...]) -> NodeType:
+    return NodeType(name, properties, required=required)
+
+
+def _edge(
+    name: str,
+    source: str | None,
+    target: str | None,
+    properties: dict[str, pa.DataType],
+    required: tuple[str, ...],
+) -> EdgeType:
+    return EdgeType(name, source, target, properties, required=required)
+
+
+def _columns(declared: NodeType | EdgeType) -> Iterator[pa.Field]:
+    for name, type_ in declared.properties.items():
+        yield pa.field(name, type_, nullable=name not in declared.required)
+
+
+def _problems(declared: NodeType | EdgeType) -> Iterator[str]:
+    reserved = ("id",) if isinstance(declared, NodeType) else ("id", "src", "dst")
+    yield from type_name_problems(declared.name)
+    for name, type_ in declared.properties.items():
+        yield from name_problems(declared.name, name, reserved)
+        yield from property_problems(declared.name, name, type_)
+    for name in declared.required:
+        if name not in declared.properties:
+            yield f"{declared.name!r} requires {name!r}, which is no property of it"
+
+
+def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> Iterator[str]:
+    known = {node.name for node in nodes}
+    for kind, declared in (("node", tuple(nodes)), ("edge", tuple(edges))):
+        folded: dict[str, str] = {}
+        paths: dict[str, str] = {}
+        for each in declared:
+            before = folded.setdefault(each.name.casefold(), each.name)
+            if before is not each.name:
+                yield f"the {kind} types {before!r} and {each.name!r} differ only by case, or not"
+                continue
+            first = paths.setdefault(table_path(each.table_key), each.name)
+            if first is not each.name:
+                yield f"the {kind} types {first!r} and {each.name!r} have the same hash"
+    for edge in edges:
+        for end in (edge.source, edge.target):
+            if end is not None and end not in known:
+                yield f"edge type {edge.name!r} ends at {end!r}, which is no node type here"
+
+
+def _refuse(problems: Iterable[str]) -> None:
+    found = tuple(problems)
+    if found:
+        raise InvalidSchema(problems=found)
