@@ -1,0 +1,39 @@
+"""Reading some fragments only: what catching up with a growing table stands on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from omnigraph_l1 import Table
+
+_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
+
+
+def _grown(place: Path) -> Table:
+    table = Table.create(place, _SCHEMA)
+    for start in ("a", "b", "c"):
+        rows = pa.table({"id": [f"{start}1", f"{start}2"]}, schema=_SCHEMA)
+        table = table.append(rows).table
+    return table.delete("id = 'b1'").table
+
+
+def test_fragments_are_counted_without_deleted_rows(tmp_path: Path) -> None:
+    """Each number has the rows that a scan of it would give."""
+    table = _grown(tmp_path / "t")
+    assert table.fragments() == {0: 2, 1: 1, 2: 2}
+
+
+def test_only_the_named_fragments_are_read(tmp_path: Path) -> None:
+    """Rows of others do not come, a fragment that is not there gives none, no name none at all."""
+    table = _grown(tmp_path / "t")
+    assert table.read(fragments=[1, 2]).column("id").to_pylist() == ["b2", "c1", "c2"]
+    assert table.read(fragments=[1, 99]).column("id").to_pylist() == ["b2"]
+    assert table.read(fragments=[]).num_rows == 0
+
+
+def test_the_versions_at_which_rows_came_are_columns(tmp_path: Path) -> None:
+    """They can be read beside those of the table."""
+    table = _grown(tmp_path / "t")
+    found = table.read(columns=["id", "_row_created_at_version"], filter="id = 'c1'").to_pylist()
+    assert found == [{"id": "c1", "_row_created_at_version": 4}]
