@@ -6,19 +6,19 @@ before the first batch, or with it; no error of Lance's comes out of the reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
+from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._table.fitting import key_problems
 from omnigraph_l1._table.literals import all_are_literals, in_list
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
-__all__ = ["count", "find", "read", "scan"]
+__all__ = ["count", "find", "fragment_rows", "read", "scan"]
 
 _KEYS_IN_ONE_FILTER = 2000
 _HIDDEN = frozenset(
@@ -33,10 +33,14 @@ def scan(
     filter: str | None = None,  # noqa: A002 - the name that Lance and the API contract use
     batch_size: int | None = None,
     with_row_id: bool = False,
+    fragments: Collection[int] | None = None,
 ) -> pa.RecordBatchReader:
-    """Read rows in batches."""
+    """Read rows in batches, of all fragments or of those that are named."""
     pinned.guard.check()
     _check_columns(pinned, columns)
+    if fragments is not None and not fragments:
+        # Lance takes an empty list for all of them.
+        filter, fragments = "false", None  # noqa: A001
     try:
         with lance_calls():
             reader = pinned.dataset.scanner(
@@ -44,6 +48,7 @@ def scan(
                 filter=filter,
                 batch_size=batch_size,
                 with_row_id=with_row_id,
+                fragments=_chosen(pinned, fragments),
             ).to_reader()
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
@@ -56,9 +61,19 @@ def read(
     columns: Sequence[str] | None = None,
     filter: str | None = None,  # noqa: A002
     with_row_id: bool = False,
+    fragments: Collection[int] | None = None,
 ) -> pa.Table:
     """Read rows into memory."""
-    return scan(pinned, columns=columns, filter=filter, with_row_id=with_row_id).read_all()
+    return scan(
+        pinned, columns=columns, filter=filter, with_row_id=with_row_id, fragments=fragments
+    ).read_all()
+
+
+def fragment_rows(pinned: Pinned) -> dict[int, int]:
+    """Count the rows of each fragment, by its number: from metadata alone."""
+    pinned.guard.check()
+    with lance_border(pinned.place):
+        return {f.fragment_id: f.metadata.num_rows for f in pinned.dataset.get_fragments()}
 
 
 def find(
@@ -103,6 +118,12 @@ def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002
             return int(pinned.dataset.count_rows(filter))
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
+
+
+def _chosen(pinned: Pinned, fragments: Collection[int] | None) -> list[Any] | None:
+    if fragments is None:
+        return None
+    return [part for part in pinned.dataset.get_fragments() if part.fragment_id in fragments]
 
 
 def _batches(

@@ -7,7 +7,7 @@ what a commit made, or what others committed, is another handle.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -160,14 +160,16 @@ class Table:
         *,
         batch_size: int | None = None,
         with_row_id: bool = False,
+        fragments: Collection[int] | None = None,
     ) -> pa.RecordBatchReader:
-        """Read rows in batches."""
+        """Read rows in batches, of all fragments or of those that are named."""
         return reading.scan(
             self._pinned,
             columns=columns,
             filter=filter,
             batch_size=batch_size,
             with_row_id=with_row_id,
+            fragments=fragments,
         )
 
     def read(
@@ -176,9 +178,20 @@ class Table:
         filter: str | None = None,  # noqa: A002
         *,
         with_row_id: bool = False,
+        fragments: Collection[int] | None = None,
     ) -> pa.Table:
         """Read rows into memory."""
-        return reading.read(self._pinned, columns=columns, filter=filter, with_row_id=with_row_id)
+        return reading.read(
+            self._pinned,
+            columns=columns,
+            filter=filter,
+            with_row_id=with_row_id,
+            fragments=fragments,
+        )
+
+    def fragments(self) -> dict[int, int]:
+        """Count the rows of each fragment, by its number. Costs no request."""
+        return reading.fragment_rows(self._pinned)
 
     def find(
         self, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
