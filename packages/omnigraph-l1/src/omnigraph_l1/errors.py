@@ -32,6 +32,7 @@ from omnigraph_l1._errors.conflict import (
     OutcomeUnknown,
     RefChanged,
     StaleBranch,
+    StaleDataset,
 )
 from omnigraph_l1._errors.damage import (
     CorruptDataset,
@@ -89,6 +90,7 @@ __all__ = [
     "RefExists",
     "RefNotFound",
     "StaleBranch",
+    "StaleDataset",
     "StorageError",
     "StorageFull",
     "StoreUnavailable",

@@ -16,6 +16,7 @@ __all__ = [
     "OutcomeUnknown",
     "RefChanged",
     "StaleBranch",
+    "StaleDataset",
 ]
 
 
@@ -75,6 +76,22 @@ class StaleBranch(Conflict):
         return (
             f"This handle on branch {self.branch!r} of {self.place} must not write: the branch "
             f"{self.reason}. Open the branch again."
+        )
+
+
+@define(kw_only=True, slots=False)
+class StaleDataset(Conflict):
+    """The handle's dataset was deleted and another is in its place, or it lost versions."""
+
+    kind: ClassVar[str] = "stale_dataset"
+    place: str
+    version: int
+
+    def __str__(self) -> str:
+        return (
+            f"This handle on version {self.version} of {self.place} must not be used any more: the "
+            "dataset was deleted, and another one is in its place. Open it again, and look whether "
+            "it is the one you mean."
         )
 
 

@@ -82,7 +82,7 @@ def _flushed_note(pinned: Pinned) -> dict[str, str]:
 
 def ready_to_write(pinned: Pinned) -> None:
     """Refuse a handle that must not write, and clear away what a power cut left at the head."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     if pinned.branch is not None and pinned.branch_identity is not None:
         check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
     if pinned.place.is_local:

@@ -30,7 +30,7 @@ _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 
 def stage_delete(pinned: Pinned, predicate: str) -> Staged:
     """Mark the rows that a predicate matches."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     try:
         with lance_calls():
             scanner = pinned.dataset.scanner(columns=[], filter=predicate, with_row_address=True)
@@ -52,7 +52,7 @@ def stage_delete_keys(pinned: Pinned, key: str, values: Sequence[Any]) -> Staged
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))
     if len(values) <= _KEYS_IN_ONE_FILTER and all_are_literals(values):
         return stage_delete(pinned, in_list(key, values) if values else "false")
-    pinned.guard.check()
+    pinned.refuse_stale()
     wanted = pa.array(values, schema.field(key).type)
 
     def matching() -> Iterator[pa.Array]:

@@ -28,6 +28,8 @@ from omnigraph_l1.errors import (
     L1Error,
     MovedDataset,
     NotADataset,
+    StaleBranch,
+    StaleDataset,
     UnknownVersion,
 )
 
@@ -63,7 +65,7 @@ def open_pinned(
 
 def latest(pinned: Pinned) -> Pinned:
     """Look for a newer version of the lineage: one request where there is none."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     try:
         with lance_calls():
             newest = pinned.dataset.latest_version
@@ -73,9 +75,19 @@ def latest(pinned: Pinned) -> Pinned:
         raise failure.at(pinned.place) from failure.cause
     if newest == pinned.version:
         return pinned
+    if newest < pinned.version:
+        raise _fewer_versions(pinned)
     with storage_border(pinned.place):
         dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, None)
     return pinned.at(dataset)
+
+
+def _fewer_versions(pinned: Pinned) -> L1Error:
+    """Tell what is the matter where the head is older than what is open: numbers never go down."""
+    place = str(pinned.place)
+    if pinned.branch is None:
+        return StaleDataset(place=place, version=pinned.version)
+    return StaleBranch(place=place, branch=pinned.branch, reason="was deleted and created again")
 
 
 def at_version(pinned: Pinned, version: int) -> Pinned:

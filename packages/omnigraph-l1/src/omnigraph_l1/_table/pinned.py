@@ -14,6 +14,12 @@ from lance import LanceDataset
 
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
+from omnigraph_l1._table.dataset_identity import (
+    DatasetIdentity,
+    check_dataset_identity,
+    read_dataset_identity,
+)
+from omnigraph_l1._table.objects import storage_border
 
 __all__ = ["Durability", "Pinned"]
 
@@ -39,6 +45,15 @@ class Pinned:
     """What tells this branch from another that bore its name; None on main."""
     durability: Durability = attrs.field(kw_only=True)
     guard: ProcessGuard = attrs.field(kw_only=True)
+    dataset_identity: DatasetIdentity | None = attrs.field(init=False)
+    """What tells this dataset from another at its place; None in a store, and on a branch."""
+
+    @dataset_identity.default
+    def _(self) -> DatasetIdentity | None:
+        if self.branch is not None or not self.place.is_local:
+            return None
+        with storage_border(self.place):
+            return read_dataset_identity(self.directory, self.version)
 
     @property
     def place(self) -> Place:
@@ -59,6 +74,12 @@ class Pinned:
     def directory(self) -> Path:
         """The directory of this lineage on local disk: Lance keeps branches below ``tree``."""
         return lineage_directory(self.place, self.branch)
+
+    def refuse_stale(self) -> None:
+        """Refuse to go on in another process, or over another dataset at the same place."""
+        self.guard.check()
+        if self.dataset_identity is not None:
+            check_dataset_identity(self.place, self.directory, self.version, self.dataset_identity)
 
     def at(self, dataset: LanceDataset) -> Pinned:
         """Give the same lineage at another version."""

@@ -152,7 +152,7 @@ def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
 
 def delete_branch(pinned: Pinned, name: str) -> None:
     """Delete a native branch and what only it has. Handles on it will refuse to write."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     try:
         with lance_calls():
             pinned.dataset.branches.delete(name)
@@ -194,7 +194,7 @@ def list_tags(pinned: Pinned) -> dict[str, TagInfo]:
 
 def delete_tag(pinned: Pinned, name: str) -> None:
     """Delete a native tag."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     try:
         with lance_calls():
             pinned.dataset.tags.delete(name)

@@ -96,7 +96,7 @@ def stage_upsert(pinned: Pinned, data: ArrowData, key: str) -> Staged:
     A nullable column that the data lacks keeps its values, and is null in new rows. A key that
     stands twice in the data is refused: Lance would insert both.
     """
-    pinned.guard.check()
+    pinned.refuse_stale()
     fitted = fit(data, pinned.dataset.schema, place=pinned.place, key=key, may_lack_nullable=True)
     with _reading(fitted, pinned.place):
         transaction, counts = (
@@ -132,7 +132,7 @@ def staged(
 
 
 def _write(pinned: Pinned, data: ArrowData) -> tuple[list[FragmentMetadata], int]:
-    pinned.guard.check()
+    pinned.refuse_stale()
     fitted = fit(data, pinned.dataset.schema, place=pinned.place)
     with _reading(fitted, pinned.place):
         fragments = lance.fragment.write_fragments(fitted.reader, pinned.dataset, mode="append")
