@@ -4,7 +4,7 @@ from omnigraph_l1._conflicts import ConflictFacts, TransactionKind, conflict
 from omnigraph_l1._lance.failures import classify
 from omnigraph_l1._names import fnv1a64, table_path, type_hash
 from omnigraph_l1._places import Place, Storage
-from omnigraph_l1._refs import JsonRefs, Ref, RefStore
+from omnigraph_l1._refs import JsonRefs, Ref, RefStore, directory_lock
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table import (
     PRIMARY_KEY,
@@ -50,6 +50,7 @@ __all__ = [
     "WrittenFragments",
     "classify",
     "conflict",
+    "directory_lock",
     "fnv1a64",
     "new_ulid",
     "table_path",
