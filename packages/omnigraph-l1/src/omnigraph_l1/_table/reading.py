@@ -6,7 +6,8 @@ before the first batch, or with it; no error of Lance's comes out of the reader.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from omnigraph_l1._table.literals import all_are_literals, in_list
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
-__all__ = ["count", "find", "fragment_rows", "read", "scan"]
+__all__ = ["config", "count", "find", "fragment_rows", "read", "scan"]
 
 _KEYS_IN_ONE_FILTER = 2000
 _HIDDEN = frozenset(
@@ -67,6 +68,13 @@ def read(
     return scan(
         pinned, columns=columns, filter=filter, with_row_id=with_row_id, fragments=fragments
     ).read_all()
+
+
+def config(pinned: Pinned) -> Mapping[str, str]:
+    """Give the settings of the dataset that the version records."""
+    pinned.guard.check()
+    with lance_border(pinned.place):
+        return MappingProxyType(dict(pinned.dataset.config()))
 
 
 def fragment_rows(pinned: Pinned) -> dict[int, int]:

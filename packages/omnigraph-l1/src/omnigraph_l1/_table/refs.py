@@ -48,6 +48,7 @@ __all__ = [
     "delete_branch",
     "delete_tag",
     "fork",
+    "has_branch",
     "list_branches",
     "list_tags",
     "unique_branch_name",
@@ -148,6 +149,12 @@ def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
         )
         for name, record in sorted(found.items())
     }
+
+
+def has_branch(pinned: Pinned, name: str) -> bool:
+    """Tell whether there is a native branch of that name."""
+    pinned.guard.check()
+    return _is_listed(pinned, _checked_branch(name))
 
 
 def delete_branch(pinned: Pinned, name: str) -> None:

@@ -7,12 +7,11 @@ what a commit made, or what others committed, is another handle.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import pyarrow as pa
-from lance import LanceDataset
 
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._table import (
@@ -22,7 +21,6 @@ from omnigraph_l1._table import (
     indexing,
     merging,
     opening,
-    reading,
     refs,
     restoring,
     shipping,
@@ -31,12 +29,12 @@ from omnigraph_l1._table import (
 )
 from omnigraph_l1._table.arguments import checked_word
 from omnigraph_l1._table.branch_identity import check_branch_identity
-from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.fitting import ArrowData
-from omnigraph_l1._table.indexing import IndexInfo, IndexKind
+from omnigraph_l1._table.indexing import IndexKind
 from omnigraph_l1._table.outcomes import Outcome
-from omnigraph_l1._table.pinned import Durability, Pinned
-from omnigraph_l1._table.refs import BranchInfo, TagInfo
+from omnigraph_l1._table.pinned import Durability
+from omnigraph_l1._table.read_side import ReadSide
+from omnigraph_l1._table.refs import TagInfo
 from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
 from omnigraph_l1._table.staging import Staged
 from omnigraph_l1._table.upkeep import Removed
@@ -65,13 +63,10 @@ class Commit:
     """Whether anything was committed: a change of no rows is no commit."""
 
 
-class Table:
+class Table(ReadSide):
     """One Lance dataset at one version. Make one with ``Table.create`` or ``Table.open``."""
 
-    __slots__ = ("_pinned",)
-
-    def __init__(self, pinned: Pinned) -> None:
-        self._pinned = pinned
+    __slots__ = ()
 
     @classmethod
     def create(
@@ -115,33 +110,6 @@ class Table:
             )
         )
 
-    @property
-    def place(self) -> Place:
-        """Where the dataset is."""
-        return self._pinned.place
-
-    @property
-    def branch(self) -> str | None:
-        """The native branch; None is main."""
-        return self._pinned.branch
-
-    @property
-    def version(self) -> int:
-        """The version that is open."""
-        return self._pinned.version
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns, with their annotations."""
-        schema: pa.Schema = self._pinned.dataset.schema
-        return schema
-
-    @property
-    def dataset(self) -> LanceDataset:
-        """Lance's own handle on this version, to read with. Writing with it proves nothing."""
-        self._pinned.guard.check()
-        return self._pinned.dataset
-
     def at(self, version: int) -> Table:
         """Give a handle on another version of this lineage."""
         return Table(opening.at_version(self._pinned, version))
@@ -150,62 +118,6 @@ class Table:
         """Give a handle on the head of the lineage: this one, where it is the head still."""
         newest = opening.latest(self._pinned)
         return self if newest is self._pinned else Table(newest)
-
-    # Reading.
-
-    def scan(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: str | None = None,  # noqa: A002 - the name in the API contract
-        *,
-        batch_size: int | None = None,
-        with_row_id: bool = False,
-        fragments: Collection[int] | None = None,
-    ) -> pa.RecordBatchReader:
-        """Read rows in batches, of all fragments or of those that are named."""
-        return reading.scan(
-            self._pinned,
-            columns=columns,
-            filter=filter,
-            batch_size=batch_size,
-            with_row_id=with_row_id,
-            fragments=fragments,
-        )
-
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: str | None = None,  # noqa: A002
-        *,
-        with_row_id: bool = False,
-        fragments: Collection[int] | None = None,
-    ) -> pa.Table:
-        """Read rows into memory."""
-        return reading.read(
-            self._pinned,
-            columns=columns,
-            filter=filter,
-            with_row_id=with_row_id,
-            fragments=fragments,
-        )
-
-    def fragments(self) -> dict[int, int]:
-        """Count the rows of each fragment, by its number. Costs no request."""
-        return reading.fragment_rows(self._pinned)
-
-    def find(
-        self, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        """Read the rows whose key is one of these values, through an index where there is one."""
-        return reading.find(self._pinned, key, values, columns=columns)
-
-    def count(self, filter: str | None = None) -> int:  # noqa: A002
-        """Count rows."""
-        return reading.count(self._pinned, filter)
-
-    def delta(self, since: int) -> Delta:
-        """Tell what changed after an older version of this lineage."""
-        return delta(self._pinned, since)
 
     # Staging: written, seen by nobody.
 
@@ -299,10 +211,6 @@ class Table:
         """
         return Table(refs.fork(self._pinned, name, fresh=fresh))
 
-    def branches(self) -> dict[str, BranchInfo]:
-        """List the branches."""
-        return refs.list_branches(self._pinned)
-
     def delete_branch(self, name: str) -> None:
         """Delete a branch."""
         refs.delete_branch(self._pinned, name)
@@ -311,23 +219,20 @@ class Table:
         """Name this version."""
         return refs.create_tag(self._pinned, name)
 
-    def tags(self) -> dict[str, TagInfo]:
-        """List the tags."""
-        return refs.list_tags(self._pinned)
-
     def delete_tag(self, name: str) -> None:
         """Delete a tag."""
         refs.delete_tag(self._pinned, name)
 
     # Upkeep.
 
-    def compact(self, *, target_rows: int = _TARGET_ROWS) -> Commit:
-        """Merge small fragments and drop deleted rows."""
-        return _told(upkeep.compact(self._pinned, target_rows=target_rows))
+    def compact(self, *, target_rows: int = _TARGET_ROWS, drop_deleted: bool = True) -> Commit:
+        """Merge fragments that are smaller than the target, and drop rows that are marked deleted.
 
-    def indexes(self) -> dict[str, IndexInfo]:
-        """List the indexes."""
-        return indexing.list_indexes(self._pinned)
+        Without ``drop_deleted``, fragments that are large enough stay as they are.
+        """
+        return _told(
+            upkeep.compact(self._pinned, target_rows=target_rows, drop_deleted=drop_deleted)
+        )
 
     def create_index(
         self, column: str, kind: IndexKind | str = IndexKind.BTREE, *, name: str | None = None
@@ -344,17 +249,9 @@ class Table:
         """Take an index out of the newest version."""
         return _told(indexing.drop_index(self._pinned, name))
 
-    def versions(self) -> list[int]:
-        """List the versions of this lineage that are left, oldest first."""
-        return opening.versions(self._pinned)
-
     def remove_versions(self, versions: Iterable[int]) -> Removed:
         """Remove versions, and the files that only they need."""
         return upkeep.remove_versions(self._pinned, versions)
-
-    def __repr__(self) -> str:
-        branch = "" if self.branch is None else f", branch {self.branch!r}"
-        return f"<Table {self.place}{branch}, version {self.version}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         pinned = self._pinned

@@ -1,0 +1,141 @@
+"""What can be asked of the handle that users hold: it only delegates.
+
+Always: nothing is changed, and the answer is that of the version that is open. Branches, tags and
+versions are those of the moment: they belong to no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph_l1._places import Place
+from omnigraph_l1._table import indexing, opening, reading, refs
+from omnigraph_l1._table.delta import Delta, delta
+from omnigraph_l1._table.indexing import IndexInfo
+from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._table.refs import BranchInfo, TagInfo
+
+__all__ = ["ReadSide"]
+
+
+class ReadSide:
+    """The half of a table's handle that changes nothing."""
+
+    __slots__ = ("_pinned",)
+
+    def __init__(self, pinned: Pinned) -> None:
+        self._pinned = pinned
+
+    @property
+    def place(self) -> Place:
+        """Where the dataset is."""
+        return self._pinned.place
+
+    @property
+    def branch(self) -> str | None:
+        """The native branch; None is main."""
+        return self._pinned.branch
+
+    @property
+    def version(self) -> int:
+        """The version that is open."""
+        return self._pinned.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, with their annotations."""
+        schema: pa.Schema = self._pinned.dataset.schema
+        return schema
+
+    @property
+    def dataset(self) -> LanceDataset:
+        """Lance's own handle on this version, to read with. Writing with it proves nothing."""
+        self._pinned.guard.check()
+        return self._pinned.dataset
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """The settings of the dataset, as they stand in the version that is open."""
+        return reading.config(self._pinned)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002 - the name in the API contract
+        *,
+        batch_size: int | None = None,
+        with_row_id: bool = False,
+        fragments: Collection[int] | None = None,
+    ) -> pa.RecordBatchReader:
+        """Read rows in batches, of all fragments or of those that are named."""
+        return reading.scan(
+            self._pinned,
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            with_row_id=with_row_id,
+            fragments=fragments,
+        )
+
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002
+        *,
+        with_row_id: bool = False,
+        fragments: Collection[int] | None = None,
+    ) -> pa.Table:
+        """Read rows into memory."""
+        return reading.read(
+            self._pinned,
+            columns=columns,
+            filter=filter,
+            with_row_id=with_row_id,
+            fragments=fragments,
+        )
+
+    def fragments(self) -> dict[int, int]:
+        """Count the rows of each fragment, by its number. Costs no request."""
+        return reading.fragment_rows(self._pinned)
+
+    def find(
+        self, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Read the rows whose key is one of these values, through an index where there is one."""
+        return reading.find(self._pinned, key, values, columns=columns)
+
+    def count(self, filter: str | None = None) -> int:  # noqa: A002
+        """Count rows."""
+        return reading.count(self._pinned, filter)
+
+    def delta(self, since: int) -> Delta:
+        """Tell what changed after an older version of this lineage."""
+        return delta(self._pinned, since)
+
+    def branches(self) -> dict[str, BranchInfo]:
+        """List the branches."""
+        return refs.list_branches(self._pinned)
+
+    def has_branch(self, name: str) -> bool:
+        """Tell whether there is a branch of that name, with one request."""
+        return refs.has_branch(self._pinned, name)
+
+    def tags(self) -> dict[str, TagInfo]:
+        """List the tags."""
+        return refs.list_tags(self._pinned)
+
+    def indexes(self) -> dict[str, IndexInfo]:
+        """List the indexes."""
+        return indexing.list_indexes(self._pinned)
+
+    def versions(self) -> list[int]:
+        """List the versions of this lineage that are left, oldest first."""
+        return opening.versions(self._pinned)
+
+    def __repr__(self) -> str:
+        branch = "" if self.branch is None else f", branch {self.branch!r}"
+        return f"<Table {self.place}{branch}, version {self.version}>"
