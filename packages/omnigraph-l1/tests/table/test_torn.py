@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from people import SCHEMA, TEARS, append_each, ids, newest_manifest, rows, tear
+from people import SCHEMA, TEARS, append_each, ids, newest_manifest, rows, tear, version_file
 
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import CorruptDataset
@@ -122,8 +122,7 @@ def test_data_that_was_not_flushed_before_can_be_torn_too(
     tmp_path: Path, how: str, write: str
 ) -> None:
     """The version file may reach the platter before the data that it names."""
-    durability = "none" if write == "append" else "full"
-    table = Table.create(tmp_path / "t", SCHEMA, durability=durability).append(rows("a")).table
+    table = Table.create(tmp_path / "t", SCHEMA, durability="none").append(rows("a")).table
     if write == "append":
         commit = table.append(rows("lost"))
     else:
@@ -134,15 +133,48 @@ def test_data_that_was_not_flushed_before_can_be_torn_too(
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_data_that_was_flushed_and_is_damaged_is_corruption(local: Table, how: str) -> None:
+@pytest.mark.parametrize("write", ["append", "merge"])
+def test_data_that_was_flushed_and_is_damaged_is_corruption(
+    local: Table, how: str, write: str
+) -> None:
     """It was acknowledged: nobody passes over it in silence, reading it is an error."""
-    commit = local.append(rows("a")).table.append(rows("b"))
+    table = local.append(rows("a")).table
+    if write == "append":
+        commit = table.append(rows("b"))
+    else:
+        commit = table.merge_exclusively(rows("b"), key="id", write_id="w")
     DAMAGE[how](own_data(commit.table))
+    assert table.refresh().version == commit.version
     again = Table.open(local.place)
     assert again.version == commit.version
     with pytest.raises(CorruptDataset):
         again.read()
     assert again.append(rows("c")).version == commit.version + 1
+
+
+def test_a_merge_that_was_not_acknowledged_stays_passed_over(local: Table) -> None:
+    """The mark of what was flushed is a version file that nobody may write; a lost mark is none."""
+    table = local.append(rows("a")).table
+    merged = table.merge_exclusively(rows("b"), key="id", write_id="w").table
+    file = version_file(merged, merged.version)
+    assert not file.stat().st_mode & 0o222
+    assert version_file(table, table.version).stat().st_mode & 0o200
+    file.chmod(0o644)
+    DAMAGE["half"](own_data(merged))
+    assert Table.open(local.place).version == table.version
+
+
+def test_a_mark_that_cannot_be_made_fails_no_merge(
+    local: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems know no modes: there it stays unknown what was acknowledged."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    merged = local.merge_exclusively(rows("b"), key="id", write_id="w").table
+    assert ids(merged.read()) == ["b"]
 
 
 def test_a_damaged_older_version_is_corruption_when_asked_for(local: Table) -> None:

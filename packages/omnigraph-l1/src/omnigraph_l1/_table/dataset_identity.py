@@ -1,9 +1,9 @@
 """Whether what lies below a handle on local disk is still the dataset that it opened.
 
-Always: a handle on main whose dataset was deleted, and perhaps made again, is told so before it writes. The
-file of its version tells by time and size, so that a true copy that was brought back counts as the
-dataset. Where that file was cleaned away, the inode of the directory and the newest version tell,
-which another dataset can share by chance. In a store nothing tells it without
+Always: a handle on main whose dataset was deleted, and perhaps made again, is told so before it
+writes. The file of its version tells by time and size, so that a true copy that was brought back
+counts as the dataset. Where that file was cleaned away, the inode of the directory and the newest
+version tell, which another dataset can share by chance. In a store nothing tells it without
 a request, so there it is not looked at. Branches have an identity of their own.
 """
 

@@ -17,6 +17,7 @@ from omnigraph_l1._table.fitting import ArrowData, fit
 from omnigraph_l1._table.flushing import flush_everything_named, flush_version
 from omnigraph_l1._table.outcomes import Outcome, commit_error
 from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._table.wholeness import mark_flushed
 from omnigraph_l1.errors import InvalidRequest
 
 __all__ = ["PRIMARY_KEY", "merge_exclusively"]
@@ -66,6 +67,8 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
     done = pinned.at(moving)
     flush_everything_named(done)
     flush_version(done)
+    if done.flushes:
+        mark_flushed(done.directory, done.version)
     return Outcome(
         pinned=done,
         base_version=pinned.version,

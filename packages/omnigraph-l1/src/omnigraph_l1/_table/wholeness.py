@@ -8,17 +8,20 @@ version that the other wrote since. Nothing is deleted.
 Damage is a version file that is empty, cut short or zeros (Lance opens zeros as an empty "version
 0"), or a whole one whose own data is not there as recorded. The latter only where the data was not
 flushed before the version was committed, which our commits note in their record: what was flushed
-and is damaged now was acknowledged, and is told as corruption when it is read. Lance keeps no
-checksums: unflushed data of which a power cut left zeros that can be read as values is not found
-out. Only a merge in one step (``merging``) leaves data unflushed for a moment.
+and is damaged now was acknowledged, and is told as corruption when it is read. A merge in one step
+(``merging``) can note nothing: its data is flushed afterwards, and then its version file is marked
+by taking away the right to write it, which costs no flush and goes away with the file. Lance keeps
+no checksums: unflushed data of which a power cut left zeros that can be read as values is not found
+out.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import lance
@@ -26,7 +29,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._events import emit
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
-from omnigraph_l1._lance.manifest_names import parse_name
+from omnigraph_l1._lance.manifest_names import format_name, parse_name
 from omnigraph_l1._lance.transactions import read_transaction
 from omnigraph_l1._ulid import new_ulid
 
@@ -34,6 +37,7 @@ __all__ = [
     "FLUSHED_PROPERTY",
     "has_torn_head",
     "is_whole",
+    "mark_flushed",
     "newest_first",
     "opens_whole",
     "set_torn_aside",
@@ -41,6 +45,7 @@ __all__ = [
 
 _VERSIONS = "_versions"
 _DATA_MAGIC = b"LANC"
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 # Missing: another writer set it aside between its listing and its opening.
 _NOT_WHOLE = frozenset(
     {Symptom.TORN, Symptom.VERSION_MISSING, Symptom.DATASET_MISSING, Symptom.MISSING}
@@ -71,7 +76,9 @@ def is_whole(dataset: LanceDataset, directory: Path) -> bool:
     """Tell whether the version that is open can have been acknowledged."""
     if dataset.version < 1:
         return False
-    recorded = {directory / "data" / name: size for name, size in _unflushed_files(dataset)}
+    recorded = {
+        directory / "data" / name: size for name, size in _unflushed_files(dataset, directory)
+    }
     found = {path: _size(path) for path in recorded}
     if None in found.values() and not _is_newest(dataset, directory):
         return True  # others went on and cleaned up meanwhile: it was whole when it was opened
@@ -80,8 +87,31 @@ def is_whole(dataset: LanceDataset, directory: Path) -> bool:
     return sum(recorded.values()) > _SMALL or _can_be_read(dataset, {p.name for p in recorded})
 
 
-def _unflushed_files(dataset: LanceDataset) -> list[tuple[str, int]]:
+def mark_flushed(directory: Path, version: int) -> None:
+    """Note of a version that what it names was flushed after it was committed.
+
+    Where it cannot be noted, it only stays unknown.
+    """
+    path = _version_file(directory, version)
+    with suppress(OSError):
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITABLE)
+
+
+def _is_marked(directory: Path, version: int) -> bool:
+    try:
+        return not _version_file(directory, version).stat().st_mode & _WRITABLE
+    except FileNotFoundError:
+        return False
+
+
+def _version_file(directory: Path, version: int) -> Path:
+    return directory / _VERSIONS / format_name(version)
+
+
+def _unflushed_files(dataset: LanceDataset, directory: Path) -> list[tuple[str, int]]:
     """Name the data files that came with this very version unflushed, with recorded sizes."""
+    if _is_marked(directory, dataset.version):
+        return []
     try:
         transaction = read_transaction(dataset, dataset.version)
     except LanceFailure:
