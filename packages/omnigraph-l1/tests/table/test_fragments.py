@@ -37,3 +37,15 @@ def test_the_versions_at_which_rows_came_are_columns(tmp_path: Path) -> None:
     table = _grown(tmp_path / "t")
     found = table.read(columns=["id", "_row_created_at_version"], filter="id = 'c1'").to_pylist()
     assert found == [{"id": "c1", "_row_created_at_version": 4}]
+
+
+def test_a_small_target_leaves_large_fragments_with_deletions_alone(tmp_path: Path) -> None:
+    """They would be cut into pieces of the target's size otherwise."""
+    ids = pa.table({"id": [f"{number:04}" for number in range(1000)]}, schema=_SCHEMA)
+    table = Table.create(tmp_path / "t", _SCHEMA).append(ids).table
+    table = table.delete("id < '0500'").table
+    for number in range(3):
+        table = table.append(pa.table({"id": [f"x{number}"]}, schema=_SCHEMA)).table
+    compacted = table.compact(target_rows=100, drop_deleted=False).table
+    assert sorted(compacted.fragments().values()) == [3, 500]
+    assert max(compacted.compact(target_rows=100).table.fragments().values()) <= 100

@@ -47,10 +47,16 @@ class Removed:
     """Files that could not be removed: Lance raises nothing for them."""
 
 
-def compact(pinned: Pinned, *, target_rows: int) -> Outcome:
-    """Merge small fragments, and drop the rows that deletions have marked."""
+def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> Outcome:
+    """Merge fragments that are smaller than the target, and drop rows that are marked deleted.
+
+    Without ``drop_deleted``, fragments that are large enough stay as they are.
+    """
     ready_to_write(pinned)
-    options: Any = {"target_rows_per_fragment": target_rows}
+    options: Any = {
+        "target_rows_per_fragment": target_rows,
+        "materialize_deletions": drop_deleted,
+    }
     with timed("compact", place=str(pinned.place), branch=pinned.branch) as event:
         with lance_border(pinned.place):
             tasks = Compaction.plan(pinned.dataset, options).tasks
