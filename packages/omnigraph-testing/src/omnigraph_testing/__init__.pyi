@@ -89,6 +89,7 @@ from omnigraph_testing.errors import (
     Aborted as Aborted,
     BudgetExceeded as BudgetExceeded,
     CrashDeadline as CrashDeadline,
+    EndlessPredicate as EndlessPredicate,
     GatewayFailed as GatewayFailed,
     InvalidHistory as InvalidHistory,
     InvalidOption as InvalidOption,

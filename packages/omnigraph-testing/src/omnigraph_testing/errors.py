@@ -10,10 +10,14 @@ from attrs import define
 
 __all__ = [
     "Aborted",
+    "BudgetExceeded",
     "CrashDeadline",
+    "EndlessPredicate",
+    "GatewayFailed",
     "InvalidHistory",
     "InvalidOption",
     "NeverKilled",
+    "NothingHeld",
     "OmniGraphTestingError",
     "ServerUnavailable",
     "TracingUnavailable",
@@ -119,6 +123,23 @@ class NothingHeld(OmniGraphTestingError):
         return (
             f"Expected {self.expected} held requests within {self.timeout_seconds:g} s, found "
             f"{self.found}. Look at the requests that came, and at the rule's method and key."
+        )
+
+
+@define(kw_only=True, slots=False)
+class EndlessPredicate(OmniGraphTestingError):
+    """A rule's predicate asks the store that it is about, about which it is asked, and so on."""
+
+    kind: ClassVar[str] = "endless_predicate"
+    operation: str
+    depth: int
+
+    def __str__(self) -> str:
+        return (
+            f"A rule's predicate was asked about {self.operation} while {self.depth} calls of it "
+            "had not ended: what it asks of the store is put to it in turn. Let it ask `direct`, "
+            "the store behind the faults, or give the rule a method or key that leaves out what "
+            "it asks."
         )
 
 

@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 from omnigraph_testing import (
     Answer,
+    Bandwidth,
     CutReply,
+    Decision,
     Delay,
+    Effect,
+    EndlessPredicate,
     Faults,
     Held,
     Hold,
@@ -23,20 +27,33 @@ from omnigraph_testing import (
     Operation,
     Refuse,
     Rule,
+    StaleListing,
     TruncateReply,
+    TruncateRequest,
+    Twice,
 )
 
 
 def put(key: str = "k") -> Operation:
-    """Return a plain PUT."""
-    return Operation("PUT", key)
+    """Return a PUT under a condition."""
+    return Operation("PUT", key, size=7, condition="if-none-match: *")
+
+
+def carried_out(faults: Faults, operation: Operation) -> Decision:
+    """Decide, and let all that was decided act."""
+    decision = faults.decide(operation)
+    for effect in (*decision.modifiers, decision.verdict):
+        if effect is not None:
+            decision.acted(effect)
+    decision.close()
+    return decision
 
 
 def firing(rule: Rule, operations: Iterable[Operation]) -> list[int]:
     """Return the numbers (from 1) of the operations that the rule's effect meets."""
     faults = Faults()
     faults.inject(rule)
-    return [n for n, each in enumerate(operations, 1) if faults.decide(each)]
+    return [n for n, each in enumerate(operations, 1) if carried_out(faults, each)]
 
 
 def test_a_rule_without_limits_meets_everything() -> None:
@@ -117,6 +134,121 @@ def test_chance_is_about_right_and_differs_by_seed() -> None:
     assert one != other
 
 
+def drawn(faults: Faults, rules: Iterable[Rule], operations: int = 2000) -> list[list[int]]:
+    """Return for each rule the numbers of the operations that it fired at."""
+    injected = [faults.inject(rule) for rule in rules]
+    met: list[list[int]] = [[] for _ in injected]
+    for number in range(operations):
+        before = [each.fired for each in injected]
+        carried_out(faults, put())
+        for numbers, one, old in zip(met, injected, before, strict=True):
+            numbers.extend([number] * (one.fired - old))
+    return met
+
+
+def test_random_rules_of_one_seed_draw_independently() -> None:
+    """Each has half of the operations, and both together a quarter: not the very same half."""
+    delays = [Rule(Delay(0), probability=0.5), Rule(Delay(1), probability=0.5)]
+    one, other = (set(numbers) for numbers in drawn(Faults(), delays))
+    assert 900 < len(one) < 1100
+    assert 900 < len(other) < 1100
+    assert 420 < len(one & other) < 580
+
+
+def test_what_a_random_rule_draws_depends_on_its_place_alone() -> None:
+    """Rules that were removed keep their places; after ``clear`` all begins as it began."""
+    rules = [Rule(Delay(n), probability=0.5) for n in range(3)]
+    faults = Faults()
+    first = drawn(faults, rules, 100)
+    faults.clear()
+    assert drawn(faults, rules, 100) == first
+    faults.clear()
+    faults.inject(Rule(Refuse())).remove()
+    assert drawn(faults, rules, 100)[:2] == first[1:]
+
+
+@pytest.mark.parametrize(
+    ("effect", "operation", "acts"),
+    [
+        (StaleListing(), Operation("LIST", "k/", verb="GET"), True),
+        (StaleListing(), Operation("GET", "k"), False),
+        (StaleListing(), put(), False),
+        (IgnoreConditions(), put(), True),
+        (IgnoreConditions(), Operation("PUT", "k"), False),
+        (TruncateRequest(6), put(), True),
+        (TruncateRequest(7), put(), False),
+        (TruncateRequest(8, silent=True), put(), False),
+        (TruncateRequest(0), Operation("GET", "k", size=0), False),
+        (TruncateRequest(1), Operation("PUT", "k"), True),  # of unknown size
+        (TruncateReply(0), put(), True),
+        (Bandwidth(1), put(), True),
+        (Twice(), put(), True),
+    ],
+    ids=str,
+)
+def test_an_effect_that_cannot_act_stands_aside(
+    *, effect: Effect, operation: Operation, acts: bool
+) -> None:
+    """Its rule has matched and not fired; its ``times`` are left, and another verdict counts."""
+    faults = Faults()
+    rule = faults.inject(Rule(effect, times=1))
+    behind = faults.inject(Rule(CutReply()))
+    carried_out(faults, operation)
+    assert (rule.matched, rule.fired) == (1, int(acts))
+    assert behind.fired == (0 if acts and effect.is_verdict else 1)
+
+
+def test_what_did_not_act_is_given_back() -> None:
+    """It has not fired, and its ``times`` are free again; while it is under way they are not."""
+    faults = Faults()
+    rule = faults.inject(Rule(StaleListing(), "LIST", times=1))
+    listing = Operation("LIST", "k/", verb="GET")
+    first = faults.decide(listing)
+    assert not faults.decide(listing)
+    assert first.close() == ()
+    assert rule.fired == 0
+    second = faults.decide(listing)
+    second.acted(StaleListing())  # an equal one of another rule is not this one
+    assert rule.fired == 0
+    assert second.verdict is not None
+    second.acted(second.verdict)
+    assert rule.fired == 1
+    assert second.close() == second.close() == ("StaleListing",)
+    assert not faults.decide(listing)
+    assert (rule.fired, rule.matched) == (1, 4)
+
+
+def test_a_predicate_may_ask_about_other_operations() -> None:
+    """It is called while nothing is locked, also from another thread."""
+    faults = Faults()
+    seen: list[str] = []
+
+    def asks(operation: Operation) -> bool:
+        seen.append(operation.key)
+        if operation.key == "k":
+            asking = threading.Thread(target=faults.decide, args=(put("other"),), daemon=True)
+            asking.start()
+            asking.join(10)
+            faults.decide(put("third"))
+        return operation.key == "k"
+
+    faults.inject(Rule(Refuse(), predicate=asks))
+    assert faults.decide(put()).verdict == Refuse()
+    assert seen == ["k", "other", "third"]
+
+
+def test_a_predicate_that_asks_for_ever_is_told_so() -> None:
+    """The error names the operation and says what to do; afterwards all works as before."""
+    faults = Faults()
+    rule = faults.inject(Rule(Refuse(), predicate=lambda each: bool(faults.decide(each))))
+    with pytest.raises(EndlessPredicate, match=r"PUT k.*direct") as caught:
+        faults.decide(put())
+    assert caught.value.depth > 5
+    rule.remove()
+    faults.inject(Rule(Refuse(), predicate=lambda _: True))
+    assert faults.decide(put())
+
+
 @given(st.permutations([f"k{n % 5}" for n in range(25)]))
 def test_per_key_does_not_depend_on_the_order_between_keys(keys: list[str]) -> None:
     """With ``per_key`` each key has the same fate however the clients interleave."""
@@ -127,7 +259,7 @@ def test_per_key_does_not_depend_on_the_order_between_keys(keys: list[str]) -> N
         faults.inject(rule)
         fates: dict[str, list[bool]] = {}
         for key in order:
-            fates.setdefault(key, []).append(bool(faults.decide(put(key))))
+            fates.setdefault(key, []).append(bool(carried_out(faults, put(key))))
         return fates
 
     assert fate(keys) == fate(sorted(keys))
@@ -146,11 +278,13 @@ def test_the_first_verdict_counts_and_modifiers_add_up() -> None:
     faults.inject(Rule(Answer(503), times=1))
     second = faults.inject(Rule(CutReply(), times=1))
     faults.inject(Rule(IgnoreConditions()))
-    decision = faults.decide(put())
-    assert decision.faults == ("Delay", "IgnoreConditions", "Answer")
+    decision = carried_out(faults, put())
+    assert decision.modifiers == (Delay(0.1), IgnoreConditions())
+    assert decision.verdict == Answer(503)
+    assert decision.close() == ("Delay", "IgnoreConditions", "Answer")
     assert second.fired == 0
     assert second.matched == 1
-    assert faults.decide(put()).verdict == CutReply()
+    assert carried_out(faults, put()).verdict == CutReply()
     assert second.fired == 1
 
 
@@ -173,7 +307,7 @@ def test_times_holds_between_threads() -> None:
     met: list[int] = []
 
     def ask() -> None:
-        met.append(sum(bool(faults.decide(put())) for _ in range(500)))
+        met.append(sum(bool(carried_out(faults, put())) for _ in range(500)))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -174,12 +174,15 @@ EFFECTS: list[Effect | None] = [
 
 
 def _record(request: Request) -> tuple[object, ...]:
-    """What both logs say alike: over S3 every deletion is one of many, and parts have a status."""
+    """What both logs say alike: over S3 every deletion is one of many, and parts have a status.
+
+    Over S3 listings and errors are documents, which a thin line makes slow; a wrapper has no such.
+    """
     return (
         request.method.replace("DELETE_MANY", "DELETE"),
         200 if request.status == 206 else request.status,
         200 if request.store_status == 206 else request.store_status,
-        request.faults,
+        [name for name in request.faults if name != "Bandwidth"],
         (request.operation.condition or "").split(":")[0],
     )
 
@@ -267,7 +270,8 @@ def test_a_hundred_operations_under_random_rules_are_the_same(pair: Any, seed: i
             ]
         )
         method = choices.choice([None, "PUT", ["GET", "HEAD"], "LIST", "COPY"])
-        both.inject(Rule(choices.choice(EFFECTS[1:]), method, **schedule))
+        effect = choices.choice([each for each in EFFECTS if not isinstance(each, Bandwidth)][1:])
+        both.inject(Rule(effect, method, **schedule))
     for number in range(100):
         name = choices.choice([*OPERATIONS])
         through_http, without = both.ask(OPERATIONS[name])

@@ -12,6 +12,7 @@ import attrs
 
 from omnigraph_testing._faults import _checks as checks
 from omnigraph_testing._faults._hold import Held
+from omnigraph_testing._faults._operation import Operation
 
 __all__ = [
     "Answer",
@@ -27,6 +28,7 @@ __all__ = [
     "TruncateReply",
     "TruncateRequest",
     "Twice",
+    "can_act_on",
 ]
 
 
@@ -119,6 +121,7 @@ class Twice(Effect):
 class TruncateRequest(Effect):
     """Pass on the first ``keep`` bytes of the request's body, then cut both connections.
 
+    A body of no more than ``keep`` bytes passes whole, and its reply, too: nothing has fired.
     ``silent`` makes lengths, digests and signature fit what is left: the store takes a torn body
     for the whole, and the client hears of success.
     """
@@ -131,6 +134,7 @@ class TruncateRequest(Effect):
 class TruncateReply(Effect):
     """Pass on the first ``keep`` bytes of the reply's body, then cut the connection.
 
+    A body of no more than ``keep`` bytes passes whole: nothing has fired.
     ``silent`` makes the announced length fit what is left.
     """
 
@@ -144,3 +148,14 @@ class StaleListing(Effect):
 
     Where that was never asked, the true listing passes and is what will be said from then on.
     """
+
+
+def can_act_on(effect: Effect, operation: Operation) -> bool:
+    """Tell whether the effect could act on such a request, as far as the request itself tells."""
+    if isinstance(effect, StaleListing):
+        return operation.method == "LIST"
+    if isinstance(effect, IgnoreConditions):
+        return operation.condition is not None
+    if isinstance(effect, TruncateRequest):
+        return operation.size is None or operation.size > effect.keep
+    return True

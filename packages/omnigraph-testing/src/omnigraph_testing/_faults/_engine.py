@@ -1,37 +1,82 @@
 """The rules in force, and how often each has matched and fired: operations in, decisions out.
 
-Safe between threads. The decision depends on nothing but the rules and on what came before.
+Always: safe between threads. The decision depends on nothing but the rules and on what came before,
+and an effect counts as fired only once it has acted. Predicates are called while nothing is locked,
+so that one may ask the store that it is about.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 import attrs
 
-from omnigraph_testing._faults._effects import Effect, Hold
+from omnigraph_testing._faults._effects import Effect, Hold, can_act_on
 from omnigraph_testing._faults._operation import Operation
+from omnigraph_testing._faults._predicates import Predicates
 from omnigraph_testing._faults._rule import Rule
 
 __all__ = ["Decision", "Faults", "Injected"]
 
+CanAct = Callable[[Effect, Operation], bool]
 
-@attrs.frozen
+
+@attrs.define(eq=False)
+class _Shot:
+    """A rule that picked an operation; it counts for the rule once the effect has acted."""
+
+    injected: Injected
+    has_acted: bool = False
+    is_settled: bool = False
+
+    def settle(self, *, has_acted: bool) -> None:
+        """Tell the rule what became of it; what is told first counts."""
+        if not self.is_settled:
+            self.is_settled, self.has_acted = True, has_acted
+            self.injected.settle(has_acted=has_acted)
+
+
+@attrs.frozen(eq=False)
 class Decision:
-    """What happens to one operation: any number of modifiers, and at most one verdict."""
+    """What is to happen to one operation: any number of modifiers, and at most one verdict.
 
-    modifiers: tuple[Effect, ...] = ()
-    verdict: Effect | None = None
+    Whoever carries it out says which effects ``acted``, and calls ``close`` at the end.
+    """
+
+    _shots: tuple[_Shot, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.modifiers) or self.verdict is not None
+        return bool(self._shots)
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """The names of the effects."""
-        effects = self.modifiers if self.verdict is None else (*self.modifiers, self.verdict)
-        return tuple(type(effect).__name__ for effect in effects)
+    def modifiers(self) -> tuple[Effect, ...]:
+        """The effects that change how the operation passes."""
+        return tuple(each for each in self._effects if not each.is_verdict)
+
+    @property
+    def verdict(self) -> Effect | None:
+        """The effect that decides what becomes of it."""
+        return next((each for each in self._effects if each.is_verdict), None)
+
+    def acted(self, effect: Effect) -> None:
+        """Count the effect for its rule. Twice is once."""
+        for shot in self._shots:
+            if shot.injected.rule.effect is effect:
+                shot.settle(has_acted=True)
+
+    def close(self) -> tuple[str, ...]:
+        """Give back to its rule what has not acted, and name what has: modifiers first."""
+        for shot in self._shots:
+            shot.settle(has_acted=False)
+        done = [shot.injected.rule.effect for shot in self._shots if shot.has_acted]
+        done.sort(key=lambda effect: effect.is_verdict)
+        return tuple(type(effect).__name__ for effect in done)
+
+    @property
+    def _effects(self) -> list[Effect]:
+        return [shot.injected.rule.effect for shot in self._shots]
 
 
 PASS = Decision()
@@ -40,11 +85,14 @@ PASS = Decision()
 class Injected:
     """A rule in force: how often it has matched and fired, and the way to take it out."""
 
-    def __init__(self, rule: Rule, faults: Faults) -> None:
+    def __init__(self, rule: Rule, faults: Faults, position: int) -> None:
         self.rule = rule
         self._faults = faults
+        self._position = position
+        self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
         self._fired = 0
+        self._under_way = 0
 
     @property
     def matched(self) -> int:
@@ -53,26 +101,31 @@ class Injected:
 
     @property
     def fired(self) -> int:
-        """How often its effect was decided on."""
+        """How often its effect has acted."""
         return self._fired
 
     def remove(self) -> None:
         """Take the rule out of force; what it holds goes on."""
         self._faults.remove(self)
 
-    def _decide(self, operation: Operation, *, verdict_is_free: bool) -> bool:
-        if not self.rule.matches(operation):
-            return False
+    def settle(self, *, has_acted: bool) -> None:
+        """Take note of what became of one time that the rule picked an operation."""
+        with self._lock:
+            self._under_way -= 1
+            self._fired += has_acted
+
+    def picks(self, operation: Operation, *, is_free: bool) -> bool:
+        """Count an operation that matches, and tell whether the effect is to meet it."""
         counted_as = operation.key if self.rule.per_key else ""
-        self._seen[counted_as] += 1
-        if self.rule.times is not None and self._fired >= self.rule.times:
-            return False
-        if self.rule.effect.is_verdict and not verdict_is_free:
-            return False
-        if not self.rule.fires_at(self._seen[counted_as], operation.key):
-            return False
-        self._fired += 1
-        return True
+        with self._lock:
+            self._seen[counted_as] += 1
+            if self.rule.times is not None and self._fired + self._under_way >= self.rule.times:
+                return False
+            number = self._seen[counted_as]
+            if not is_free or not self.rule.fires_at(number, operation.key, self._position):
+                return False
+            self._under_way += 1
+            return True
 
 
 class Faults:
@@ -81,43 +134,58 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._injected: list[Injected] = []
+        self._position = 0
+        self._predicates = Predicates()
+
+    @property
+    def ask_the_test(self) -> bool:
+        """Whether deciding calls code of the test's, which may take its time."""
+        return any(each.rule.predicate is not None for each in self._injected)
 
     def inject(self, rule: Rule) -> Injected:
         """Put a rule in force, behind those that are."""
-        injected = Injected(rule, self)
         with self._lock:
-            self._injected.append(injected)
+            injected = Injected(rule, self, self._position)
+            self._position += 1
+            self._injected = [*self._injected, injected]
         return injected
 
     def remove(self, injected: Injected) -> None:
         """Take one rule out of force. Twice does no harm."""
         with self._lock:
-            if injected in self._injected:
-                self._injected.remove(injected)
+            self._injected = [each for each in self._injected if each is not injected]
         _let_go(injected)
 
     def clear(self) -> None:
-        """Take all rules out of force, and release what they hold."""
+        """Take all rules out of force, and release what they hold. Positions start anew."""
         with self._lock:
             cleared, self._injected = self._injected, []
+            self._position = 0
         for injected in cleared:
             _let_go(injected)
 
-    def decide(self, operation: Operation) -> Decision:
-        """Count the operation, and say what happens to it."""
-        if not self._injected:
+    def decide(self, operation: Operation, can_act: CanAct = can_act_on) -> Decision:
+        """Count the operation, and say what is to happen to it.
+
+        An effect that ``can_act`` rules out stands aside, as if its rule had not been asked. Raises
+        ``EndlessPredicate``, and what a predicate raises.
+        """
+        injected = self._injected
+        if not injected:
             return PASS
-        modifiers: list[Effect] = []
-        verdict: Effect | None = None
+        matching = [each for each in injected if self._predicates.matches(each.rule, operation)]
+        shots: list[_Shot] = []
+        has_verdict = False
         with self._lock:
-            for injected in self._injected:
-                if injected._decide(operation, verdict_is_free=verdict is None):  # noqa: SLF001
-                    effect = injected.rule.effect
-                    if effect.is_verdict:
-                        verdict = effect
-                    else:
-                        modifiers.append(effect)
-        return Decision(tuple(modifiers), verdict)
+            for each in matching:
+                if each not in self._injected:  # taken out of force by its predicate, or meanwhile
+                    continue
+                effect = each.rule.effect
+                is_free = not (effect.is_verdict and has_verdict) and can_act(effect, operation)
+                if each.picks(operation, is_free=is_free):
+                    shots.append(_Shot(each))
+                    has_verdict = has_verdict or effect.is_verdict
+        return Decision(tuple(shots)) if shots else PASS
 
 
 def _let_go(injected: Injected) -> None:

@@ -56,15 +56,19 @@ class Held:
         for wake in wakers:
             wake()
 
-    def catch(self, operation: Operation, wake: Callable[[], None]) -> None:
-        """Take note of a request; ``wake`` is called on release, at once if that has been."""
+    def catch(self, operation: Operation, wake: Callable[[], None]) -> bool:
+        """Take note of a request, and tell whether it is kept.
+
+        ``wake`` is called on release, at once if that has been.
+        """
         with self._condition:
             self._operations.append(operation)
             self._condition.notify_all()
             if not self._released:
                 self._wakers.append(wake)
-                return
+                return True
         wake()
+        return False
 
     def __enter__(self) -> Held:
         return self

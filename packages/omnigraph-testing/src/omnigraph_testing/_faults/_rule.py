@@ -65,23 +65,28 @@ class Rule:
                 option="Rule.nth", found=repr(sorted(value)), expected="numbers from 1"
             )
 
-    def matches(self, operation: Operation) -> bool:
-        """Tell whether it is one of the operations that the rule is about."""
+    def covers(self, operation: Operation) -> bool:
+        """Tell whether method and key fit; the predicate is not asked."""
         if self.method is not None and operation.method not in self.method:
             return False
-        if not fnmatch.fnmatchcase(operation.key, self.key):
-            return False
-        return self.predicate is None or self.predicate(operation)
+        return fnmatch.fnmatchcase(operation.key, self.key)
 
-    def fires_at(self, number: int, key: str) -> bool:
-        """Tell whether the schedule picks the match of that number; ``times`` is not asked."""
+    def matches(self, operation: Operation) -> bool:
+        """Tell whether it is one of the operations that the rule is about."""
+        return self.covers(operation) and (self.predicate is None or self.predicate(operation))
+
+    def fires_at(self, number: int, key: str, position: int = 0) -> bool:
+        """Tell whether the schedule picks the match of that number; ``times`` is not asked.
+
+        ``position`` is the rule's place among others: two rules of one seed draw independently.
+        """
         if self.nth is not None and number not in self.nth:
             return False
         if number <= self.after or (number - self.after) % self.every:
             return False
         if self.probability >= 1:
             return True
-        draw = f"{self.seed}/{number}/{key}" if self.per_key else f"{self.seed}/{number}"
+        draw = f"{self.seed}/{position}/{number}/{key if self.per_key else ''}"
         return random.Random(draw).random() < self.probability  # noqa: S311
 
     def __str__(self) -> str:

@@ -22,6 +22,8 @@ from omnigraph_testing._gateway._client import Client
 from omnigraph_testing._gateway._context import Context
 from omnigraph_testing._gateway._messages import RequestHead, ResponseHead
 from omnigraph_testing._gateway._s3 import error_reply, operation_of
+from omnigraph_testing._threads import in_thread
+from omnigraph_testing.errors import EndlessPredicate
 
 __all__ = ["Exchange"]
 
@@ -60,7 +62,7 @@ class Exchange:
     async def carry_out(self) -> bool:
         """Do it, and return whether the client's connection can go on."""
         try:
-            self._decision = self._context.faults.decide(self._operation)
+            self._decision = await self._decide()
             await self._carry_out(self._decision.verdict)
         except StoreGone:
             self._trouble = ("the store is gone",)
@@ -72,9 +74,20 @@ class Exchange:
             self._end()
         return self._keep_open and self._client.is_open
 
+    async def _decide(self) -> Decision:
+        faults = self._context.faults
+        if not faults.ask_the_test:
+            return faults.decide(self._operation)
+        try:
+            # Other requests go on meanwhile, among them those that a predicate makes itself.
+            return await in_thread(partial(faults.decide, self._operation))
+        except EndlessPredicate:
+            faults.clear()  # or each of those that wait would begin anew when it is cut off
+            raise
+
     async def _carry_out(self, verdict: effects.Effect | None) -> None:
         if isinstance(verdict, effects.Refuse):
-            self._cut()
+            self._cut(verdict)
             return
         if self._head.wants_continue:
             await self._client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -87,19 +100,22 @@ class Exchange:
         await self._pause("before", self._context.latency)
         await self._wait_for("before")
         if isinstance(verdict, effects.CutRequest):
-            self._cut()
+            self._cut(verdict)
         elif isinstance(verdict, effects.Answer) and not verdict.applied:
+            self._decision.acted(verdict)
             await self._answer(verdict.status)
         elif isinstance(verdict, effects.TruncateRequest) and isinstance(body, bytes):
             await self._truncate_request(verdict, body, payload)
         elif isinstance(verdict, effects.Twice) and isinstance(body, bytes):
             await self._deliver_twice(verdict, body)
-        elif not (isinstance(verdict, effects.StaleListing) and await self._recall_listing()):
+        elif not (isinstance(verdict, effects.StaleListing) and await self._recall(verdict)):
             await self._reply(await self._ask(self._head, body), verdict)
 
     async def _ask(self, head: RequestHead, body: bytes | Body) -> Reply:
-        if any(isinstance(each, effects.IgnoreConditions) for each in self._decision.modifiers):
-            head = _resign.without_conditions(head, self._context.store)
+        for effect in self._decision.modifiers:
+            if isinstance(effect, effects.IgnoreConditions):
+                head = _resign.without_conditions(head, self._context.store)
+                self._decision.acted(effect)
         reply = await ask(self._context.upstream, head, body)
         self._store_status = reply.head.status
         return reply
@@ -109,9 +125,10 @@ class Exchange:
         await self._wait_for("after")
         if isinstance(verdict, effects.CutReply):
             await reply.read()
-            self._cut()
+            self._cut(verdict)
         elif isinstance(verdict, effects.Answer):
             await reply.read()
+            self._decision.acted(verdict)
             await self._answer(verdict.status)
         elif isinstance(verdict, effects.TruncateReply):
             await self._truncate_reply(verdict, reply)
@@ -163,45 +180,52 @@ class Exchange:
             reply = await self._ask(self._head, body)
             wire, _payload = await reply.read()
             replies.append((reply.head, wire))
+        self._decision.acted(verdict)
         await self._pause("after", 0.0)
         await self._wait_for("after")
         head, wire = replies[0 if verdict.reply == "first" else 1]
         self._store_status = head.status
         await self._send(head, wire)
 
-    async def _recall_listing(self) -> bool:
-        if self._operation.method != "LIST":
-            return False
+    async def _recall(self, verdict: effects.StaleListing) -> bool:
         known = self._context.listings.recall(self._head.target)
         if known is None:
             return False
+        self._decision.acted(verdict)
         await self._send(*known)
         return True
 
     async def _truncate_request(
         self, verdict: effects.TruncateRequest, wire: bytes, payload: bytes
     ) -> None:
+        if len(payload) <= verdict.keep:
+            await self._reply(await self._ask(self._head, wire), None)
+            return
         in_own_chunks = "aws-chunked" in self._head.headers.get("content-encoding", "")
         if verdict.silent and not in_own_chunks:
             kept = payload[: verdict.keep]
             head = _resign.with_body(self._head, self._context.store, kept)
+            self._decision.acted(verdict)
             await self._reply(await self._ask(head, kept), None)
             return
         await ask_partly(self._context.upstream, self._head.raw + wire[: verdict.keep])
-        self._cut()
+        self._cut(verdict)
 
     async def _truncate_reply(self, verdict: effects.TruncateReply, reply: Reply) -> None:
         wire, payload = await reply.read()
         if verdict.keep >= len(payload):
             await self._send(reply.head, wire)
             return
+        self._decision.acted(verdict)
         kept = payload[: verdict.keep]
         length = len(kept) if verdict.silent else len(payload)
         changes = {"content-length": str(length), "transfer-encoding": None}
         self._keep_open = verdict.silent and self._keep_open
         await self._send(ResponseHead(reply.head.with_headers(changes)), kept)
 
-    def _cut(self) -> None:
+    def _cut(self, verdict: effects.Effect | None = None) -> None:
+        if verdict is not None:
+            self._decision.acted(verdict)
         self._end()
         self._client.reset()
 
@@ -210,6 +234,7 @@ class Exchange:
     async def _pause(self, at: str, seconds: float) -> None:
         for effect in self._decision.modifiers:
             if isinstance(effect, effects.Delay) and effect.at == at:
+                self._decision.acted(effect)
                 seconds += effect.seconds
         if seconds:
             await asyncio.sleep(seconds)
@@ -220,18 +245,16 @@ class Exchange:
                 if effect.cut:
                     self._client.reset()
                 loop, event = asyncio.get_running_loop(), asyncio.Event()
-                effect.held.catch(self._operation, partial(_wake, loop, event))
+                if effect.held.catch(self._operation, partial(_wake, loop, event)) or effect.cut:
+                    self._decision.acted(effect)
                 await event.wait()
 
-    @property
-    def _paces(self) -> list[float]:
-        found = [each for each in self._decision.modifiers if isinstance(each, effects.Bandwidth)]
-        return [each.bytes_per_second for each in found]
-
     async def _take_time_for(self, size: int) -> None:
-        paces = self._paces
-        if paces and size:
-            await asyncio.sleep(size / min(paces))
+        found = [each for each in self._decision.modifiers if isinstance(each, effects.Bandwidth)]
+        if found and size:
+            narrowest = min(found, key=lambda each: each.bytes_per_second)
+            self._decision.acted(narrowest)
+            await asyncio.sleep(size / narrowest.bytes_per_second)
 
     def _end(self) -> None:
         if self._is_over:
@@ -244,7 +267,7 @@ class Exchange:
                 store_status=self._store_status,
                 bytes_in=self._body.passed,
                 bytes_out=self._bytes_out,
-                faults=(*self._decision.faults, *self._trouble),
+                faults=(*self._decision.close(), *self._trouble),
                 ended=time.monotonic(),
             )
         )

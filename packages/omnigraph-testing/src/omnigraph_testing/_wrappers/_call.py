@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from omnigraph_testing._faults._effects import Effect, StaleListing, TruncateRequest, can_act_on
 from omnigraph_testing._faults._operation import Operation
 from omnigraph_testing._wrappers._outcome import Outcome
 
@@ -27,6 +28,14 @@ class Call(ABC, Generic[T]):
     def question(self) -> Hashable | None:
         """What it asks, if its answer may be stale; else None."""
         return None
+
+    def can_meet(self, effect: Effect, operation: Operation) -> bool:
+        """Tell whether the effect could act on it, as far as one can tell before."""
+        if isinstance(effect, StaleListing):
+            return self.question is not None
+        if isinstance(effect, TruncateRequest):
+            return self.is_torn_by(effect.keep)
+        return can_act_on(effect, operation)
 
     def is_torn_by(self, keep: int) -> bool:
         """Tell whether the store cannot have it whole if it gets so many bytes of its body."""
@@ -61,8 +70,12 @@ class Call(ABC, Generic[T]):
         """Give what the caller sees of an error status; ``made`` if it had its effect."""
 
     @abstractmethod
+    def is_longer(self, made: Outcome[T], keep: int) -> bool:
+        """Tell whether the body of the reply has more than ``keep`` bytes."""
+
+    @abstractmethod
     def shortened(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
-        """Give what the caller sees of a reply whose body ends after ``keep`` bytes."""
+        """Give what the caller sees of a longer reply whose body ends after ``keep`` bytes."""
 
     def make(self, *, conditions: bool = True, keep: int | None = None) -> Outcome[T]:
         """Do it, and tell what came of it."""

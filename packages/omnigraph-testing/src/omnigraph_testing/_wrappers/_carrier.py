@@ -18,9 +18,10 @@ from omnigraph_testing._faults import _effects as effects
 from omnigraph_testing._faults._engine import Decision
 from omnigraph_testing._faults._levers import Scene
 from omnigraph_testing._faults._remembered import Remembered
+from omnigraph_testing._threads import in_background
 from omnigraph_testing._wrappers._call import Call
 from omnigraph_testing._wrappers._outcome import Outcome
-from omnigraph_testing._wrappers._waits import Pause, UntilReleased, Wait, in_background
+from omnigraph_testing._wrappers._waits import Pause, UntilReleased, Wait
 
 __all__ = ["WrapperScene", "carry_out"]
 
@@ -74,7 +75,8 @@ class _Passage(Generic[T]):
     def steps(self) -> Generator[Wait, None, None]:
         """Yield what is to be waited for; then ``outcome`` is what the caller is told."""
         try:
-            self._decision = self._scene.faults.decide(self._call.operation)
+            call = self._call
+            self._decision = self._scene.faults.decide(call.operation, call.can_meet)
             self.outcome = yield from self._pass(self._decision.verdict)
         finally:
             self._end()
@@ -86,8 +88,7 @@ class _Passage(Generic[T]):
         told = self._told_unasked(verdict)
         if told is None:
             made = self._asked(verdict)
-            if not (isinstance(verdict, effects.TruncateRequest) and not verdict.silent):
-                self._store_status = made.status  # else nobody heard what the store said
+            self._store_status = made.status
             yield from self._wait("after", 0.0)
             told = self._told(verdict, made)
         if told.value is not None:
@@ -96,45 +97,52 @@ class _Passage(Generic[T]):
 
     def _told_unasked(self, verdict: effects.Effect | None) -> Outcome[T] | None:
         call = self._call
+        told: Outcome[T] | None = None
         if isinstance(verdict, effects.Refuse):
-            return Outcome(error=call.refused())
-        if isinstance(verdict, effects.CutRequest) or self._is_torn(verdict, silent=False):
-            return Outcome(error=call.lost())
-        if isinstance(verdict, effects.Answer) and not verdict.applied:
-            return call.answered(verdict.status, None)
-        if isinstance(verdict, effects.StaleListing):
-            return self._scene.answers.recall(call.question)
-        if self._is_torn(verdict, silent=True) and call.operation.size is None:
-            self._store_status = BAD_REQUEST  # what is torn is the question itself
-            return call.answered(BAD_REQUEST, None)
-        return None
+            told = Outcome(error=call.refused())
+        elif isinstance(verdict, effects.CutRequest) or (
+            isinstance(verdict, effects.TruncateRequest) and not verdict.silent
+        ):
+            told = Outcome(error=call.lost())
+        elif isinstance(verdict, effects.Answer) and not verdict.applied:
+            told = call.answered(verdict.status, None)
+        elif isinstance(verdict, effects.StaleListing):
+            told = self._scene.answers.recall(call.question)
+        if told is not None and verdict is not None:
+            self._decision.acted(verdict)
+        return told
 
     def _asked(self, verdict: effects.Effect | None) -> Outcome[T]:
-        ignored = any(isinstance(e, effects.IgnoreConditions) for e in self._decision.modifiers)
-        keep = verdict.keep if isinstance(verdict, effects.TruncateRequest) else None
+        ignored = False
+        for effect in self._decision.modifiers:
+            if isinstance(effect, effects.IgnoreConditions):
+                ignored = True
+                self._decision.acted(effect)
+        keep = None
+        if isinstance(verdict, effects.TruncateRequest):
+            self._decision.acted(verdict)
+            if self._call.operation.size is None:  # what is torn is the question itself
+                return self._call.answered(BAD_REQUEST, None)
+            keep = verdict.keep
         made = self._call.make(conditions=not ignored, keep=keep)
         if isinstance(verdict, effects.Twice):
             again = self._call.make(conditions=not ignored)
+            self._decision.acted(verdict)
             return made if verdict.reply == "first" else again
         return made
 
-    def _is_torn(self, verdict: effects.Effect | None, *, silent: bool) -> bool:
-        return (
-            isinstance(verdict, effects.TruncateRequest)
-            and verdict.silent == silent
-            and self._call.is_torn_by(verdict.keep)
-        )
-
     def _told(self, verdict: effects.Effect | None, made: Outcome[T]) -> Outcome[T]:
         call = self._call
+        told: Outcome[T] | None = None
         if isinstance(verdict, effects.CutReply):
-            return Outcome(error=call.lost())
-        if isinstance(verdict, effects.TruncateRequest) and not verdict.silent:
-            return Outcome(error=call.lost())
-        if isinstance(verdict, effects.Answer):
-            return call.answered(verdict.status, made)
-        if isinstance(verdict, effects.TruncateReply):
-            return call.shortened(made, verdict.keep, silent=verdict.silent)
+            told = Outcome(error=call.lost())
+        elif isinstance(verdict, effects.Answer):
+            told = call.answered(verdict.status, made)
+        elif isinstance(verdict, effects.TruncateReply) and call.is_longer(made, verdict.keep):
+            told = call.shortened(made, verdict.keep, silent=verdict.silent)
+        if told is not None and verdict is not None:
+            self._decision.acted(verdict)
+            return told
         if call.question is not None and made.error is None:
             self._scene.answers.remember(call.question, made)
         return made
@@ -142,17 +150,23 @@ class _Passage(Generic[T]):
     def _wait(self, at: str, seconds: float) -> Generator[Wait, None, None]:
         for effect in self._decision.modifiers:
             if isinstance(effect, effects.Delay) and effect.at == at:
+                self._decision.acted(effect)
                 seconds += effect.seconds
         if seconds:
             yield Pause(seconds)
         for effect in self._decision.modifiers:
             if isinstance(effect, effects.Hold) and effect.at == at:
-                yield UntilReleased(effect.held, self._call.operation, cuts=effect.cut)
+                hold = UntilReleased(effect.held, self._call.operation, cuts=effect.cut)
+                if hold.is_kept or hold.cuts:
+                    self._decision.acted(effect)
+                yield hold
 
     def _take_time_for(self, size: int) -> Generator[Wait, None, None]:
         found = [each for each in self._decision.modifiers if isinstance(each, effects.Bandwidth)]
         if found and size:
-            yield Pause(size / min(each.bytes_per_second for each in found))
+            narrowest = min(found, key=lambda each: each.bytes_per_second)
+            self._decision.acted(narrowest)
+            yield Pause(size / narrowest.bytes_per_second)
 
     def _end(self) -> None:
         value = self.outcome.value
@@ -163,7 +177,7 @@ class _Passage(Generic[T]):
                 store_status=self._store_status,
                 bytes_in=self._call.operation.size or 0,
                 bytes_out=0 if value is None else self._call.size_of(value),
-                faults=self._decision.faults,
+                faults=self._decision.close(),
                 ended=time.monotonic(),
             )
         )

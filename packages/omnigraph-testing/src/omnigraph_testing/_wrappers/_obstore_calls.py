@@ -67,11 +67,15 @@ class StoreCall(Call[T]):
         """Give what obstore raises for that status, whether it had its effect or not."""
         return Outcome(error=errors.answer_error(self.operation, status), status=status)
 
+    def is_longer(self, made: Outcome[T], keep: int) -> bool:  # noqa: ARG002
+        """Tell whether there is a body to cut: that of an error always is, and a document."""
+        return made.error is not None and self.operation.method != "HEAD"
+
     def shortened(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
         """Give what obstore makes of a reply that ends early."""
         if made.error is None:
             return self.shortened_value(made, keep, silent=silent)
-        return made if silent or self.operation.method == "HEAD" else self.broken(made)
+        return made if silent else self.broken(made)
 
     @abstractmethod
     def shortened_value(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
@@ -95,6 +99,9 @@ class _NoBody(StoreCall[T]):
 
 
 class _Document(StoreCall[T]):
+    def is_longer(self, made: Outcome[T], keep: int) -> bool:  # noqa: ARG002
+        return True
+
     def shortened_value(
         self,
         made: Outcome[T],
@@ -106,6 +113,9 @@ class _Document(StoreCall[T]):
 
 
 class _Unread(StoreCall[T]):
+    def is_longer(self, made: Outcome[T], keep: int) -> bool:  # noqa: ARG002
+        return True
+
     def shortened_value(
         self,
         made: Outcome[T],
@@ -161,23 +171,27 @@ class Get(StoreCall["GetResult | ReadObject"]):
         start, end = value.range
         return end - start
 
+    def is_longer(self, made: Outcome[GetResult | ReadObject], keep: int) -> bool:
+        """Tell by the bytes that were asked for."""
+        if made.value is None:
+            return True
+        return self.size_of(made.value) > keep
+
     def shortened_value(
         self, made: Outcome[GetResult | ReadObject], keep: int, *, silent: bool
     ) -> Outcome[GetResult | ReadObject]:
         """Give a result that ends early: with an error when it is read, or as if it were whole."""
         assert made.value is not None  # noqa: S101
-        whole = bytes(made.value.bytes())
         meta, span = made.value.meta, made.value.range
-        kept = whole[:keep]
+        kept = bytes(made.value.bytes())[:keep]
         if silent and span == (0, meta["size"]):  # the length is told nowhere else
             meta, span = {**meta, "size": len(kept)}, (0, len(kept))
-        is_cut = len(kept) < len(whole) and not silent
         read = ReadObject(
             meta=meta,
             attributes=made.value.attributes,
             range=span,
             data=kept,
-            error=self.broken(made).error if is_cut else None,
+            error=None if silent else self.broken(made).error,
         )
         return attrs.evolve(made, value=read)
 
@@ -196,11 +210,13 @@ class GetRange(StoreCall["Bytes"]):
         """Give the bytes that came."""
         return len(value)
 
+    def is_longer(self, made: Outcome[Bytes], keep: int) -> bool:
+        """Tell by the bytes that came."""
+        return made.value is None or len(made.value) > keep
+
     def shortened_value(self, made: Outcome[Bytes], keep: int, *, silent: bool) -> Outcome[Bytes]:
         """Give fewer bytes, or an error."""
         assert made.value is not None  # noqa: S101
-        if keep >= len(made.value):
-            return made
         return attrs.evolve(made, value=made.value[0:keep:1]) if silent else self.broken(made)
 
 
@@ -219,14 +235,22 @@ class GetRanges(StoreCall["list[Bytes]"]):
         """Give the bytes that came."""
         return sum(map(len, value))
 
+    def is_longer(self, made: Outcome[list[Bytes]], keep: int) -> bool:
+        """Tell by the bytes from the first start on to the last end."""
+        if made.value is None:
+            return True
+        return any(
+            len(part) > most for part, most in zip(made.value, self._room(keep), strict=True)
+        )
+
+    def _room(self, keep: int) -> list[int]:
+        return [min(self.starts, default=0) + keep - start for start in self.starts]
+
     def shortened_value(
         self, made: Outcome[list[Bytes]], keep: int, *, silent: bool
     ) -> Outcome[list[Bytes]]:
         """Give what is within the first ``keep`` bytes from the first start on, or an error."""
-        parts = made.value or []
-        room = [min(self.starts, default=0) + keep - start for start in self.starts]
-        if all(len(part) <= most for part, most in zip(parts, room, strict=True)):
-            return made
+        parts, room = made.value or [], self._room(keep)
         if not silent or min(room) < 0:  # obstore itself panics at a part that begins beyond
             return self.broken(made)
         cut = [part[0:most:1] for part, most in zip(parts, room, strict=True)]

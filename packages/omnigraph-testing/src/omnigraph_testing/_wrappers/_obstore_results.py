@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from omnigraph_testing._wrappers._waits import in_thread
+from omnigraph_testing._threads import in_thread
 
 if TYPE_CHECKING:
     from obstore import Attributes, Bytes, ObjectMeta

@@ -86,8 +86,12 @@ class RefCall(Call[T]):
             error = StorageError(place=self.place, detail=detail)
         return Outcome(error=error, status=status)
 
-    def shortened(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
+    def is_longer(self, made: Outcome[T], keep: int) -> bool:
         """Never asked: there are no bytes here, and ``FaultyRefs`` refuses such rules."""
+        raise NotImplementedError
+
+    def shortened(self, made: Outcome[T], keep: int, *, silent: bool) -> Outcome[T]:
+        """Never asked, likewise."""
         raise NotImplementedError
 
     @abstractmethod

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from omnigraph_testing._faults._operation import Operation
+from omnigraph_testing._threads import in_thread
 from omnigraph_testing._wrappers import _obstore_calls as calls
 from omnigraph_testing._wrappers._obstore_results import ListingStream, ReadObject
-from omnigraph_testing._wrappers._waits import in_thread
 from omnigraph_testing._wrappers._wrapper import Wrapper
 from omnigraph_testing.errors import InvalidOption
 
