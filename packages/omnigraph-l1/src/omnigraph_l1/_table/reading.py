@@ -35,6 +35,8 @@ def scan(
     batch_size: int | None = None,
     with_row_id: bool = False,
     fragments: Collection[int] | None = None,
+    offset: int | None = None,
+    limit: int | None = None,
 ) -> pa.RecordBatchReader:
     """Read rows in batches, of all fragments or of those that are named."""
     pinned.guard.check()
@@ -50,6 +52,8 @@ def scan(
                 batch_size=batch_size,
                 with_row_id=with_row_id,
                 fragments=_chosen(pinned, fragments),
+                offset=offset,
+                limit=limit,
             ).to_reader()
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
@@ -63,10 +67,18 @@ def read(
     filter: str | None = None,  # noqa: A002
     with_row_id: bool = False,
     fragments: Collection[int] | None = None,
+    offset: int | None = None,
+    limit: int | None = None,
 ) -> pa.Table:
     """Read rows into memory."""
     return scan(
-        pinned, columns=columns, filter=filter, with_row_id=with_row_id, fragments=fragments
+        pinned,
+        columns=columns,
+        filter=filter,
+        with_row_id=with_row_id,
+        fragments=fragments,
+        offset=offset,
+        limit=limit,
     ).read_all()
 
 
