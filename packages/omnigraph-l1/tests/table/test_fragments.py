@@ -56,3 +56,15 @@ def test_a_range_of_rows_is_read_in_their_order(tmp_path: Path) -> None:
     table = _grown(tmp_path / "t")
     assert table.read(offset=1, limit=3).column("id").to_pylist() == ["a2", "b2", "c1"]
     assert table.read(offset=4, limit=9).column("id").to_pylist() == ["c2"]
+
+
+def test_written_fragments_can_be_added_and_can_replace(tmp_path: Path) -> None:
+    """The same files, committed on whatever version is the base then."""
+    table = _grown(tmp_path / "t")
+    written = table.write(pa.table({"id": ["n1", "n2"]}, schema=_SCHEMA))
+    moved = table.append(pa.table({"id": ["late"]}, schema=_SCHEMA)).table
+    added = moved.commit(moved.stage_written([written])).table
+    assert added.count() == 8
+    replacing = added.commit(added.stage_written([written], replace_all=True))
+    assert replacing.follows_base
+    assert replacing.table.read().column("id").to_pylist() == ["n1", "n2"]

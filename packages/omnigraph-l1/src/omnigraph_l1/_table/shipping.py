@@ -12,15 +12,16 @@ from collections.abc import Iterable
 import attrs
 from lance import FragmentMetadata, LanceOperation
 
+from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._places import Storage
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.flushing import flush_staged
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
-from omnigraph_l1._table.staging import Staged, stage_append, staged
+from omnigraph_l1._table.staging import Staged, stage_append, staged, staged_overwrite
 from omnigraph_l1.errors import InvalidRequest
 
-__all__ = ["WriteTarget", "WrittenFragments", "stage_written", "target"]
+__all__ = ["WriteTarget", "WrittenFragments", "stage_written", "target", "write"]
 
 
 @attrs.frozen(kw_only=True)
@@ -29,6 +30,8 @@ class WrittenFragments:
 
     place: str
     branch: str | None
+    columns: str = attrs.field(repr=False)
+    """The columns that they were written for, with the numbers by which the files name them."""
     fragments: tuple[str, ...] = attrs.field(repr=False)
     rows: int
     size_bytes: int
@@ -48,16 +51,22 @@ class WriteTarget:
         pinned = open_pinned(
             self.storage, branch=self.branch, version=self.version, durability=self.durability
         )
-        change = stage_append(pinned, data)
-        flush_staged(pinned, change)
-        fragments: list[FragmentMetadata] = list(getattr(change.operation, "fragments", ()))
-        return WrittenFragments(
-            place=str(self.storage.place),
-            branch=self.branch,
-            fragments=tuple(json.dumps(fragment.to_json()) for fragment in fragments),
-            rows=change.rows_inserted,
-            size_bytes=sum(file.file_size_bytes or 0 for part in fragments for file in part.files),
-        )
+        return write(pinned, data)
+
+
+def write(pinned: Pinned, data: ArrowData) -> WrittenFragments:
+    """Write rows as fragments that nobody sees yet, with a handle that is open already."""
+    change = stage_append(pinned, data)
+    flush_staged(pinned, change)
+    fragments: list[FragmentMetadata] = list(getattr(change.operation, "fragments", ()))
+    return WrittenFragments(
+        place=str(pinned.place),
+        branch=pinned.branch,
+        columns=change.columns,
+        fragments=tuple(json.dumps(fragment.to_json()) for fragment in fragments),
+        rows=change.rows_inserted,
+        size_bytes=sum(file.file_size_bytes or 0 for part in fragments for file in part.files),
+    )
 
 
 def target(pinned: Pinned) -> WriteTarget:
@@ -70,9 +79,12 @@ def target(pinned: Pinned) -> WriteTarget:
     )
 
 
-def stage_written(pinned: Pinned, written: Iterable[WrittenFragments]) -> Staged:
-    """Take what others wrote for this lineage, to be appended by one commit."""
+def stage_written(
+    pinned: Pinned, written: Iterable[WrittenFragments], *, replace_all: bool
+) -> Staged:
+    """Take what was written for this lineage, to be added, or to replace all rows."""
     parts = list(written)
+    columns = columns_of(pinned.dataset.lance_schema)
     for part in parts:
         if (part.place, part.branch) != (str(pinned.place), pinned.branch):
             reason = (
@@ -80,6 +92,11 @@ def stage_written(pinned: Pinned, written: Iterable[WrittenFragments]) -> Staged
                 f"branch {pinned.branch!r} here; write them with this handle's target"
             )
             raise InvalidRequest(place=str(pinned.place), reason=reason)
+        if part.columns != columns:
+            reason = "the columns were changed after these fragments were written; write them again"
+            raise InvalidRequest(place=str(pinned.place), reason=reason)
     fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
     rows = sum(part.rows for part in parts)
+    if replace_all:
+        return staged_overwrite(pinned, fragments, rows)
     return staged(pinned, "append", LanceOperation.Append(fragments), rows_inserted=rows)

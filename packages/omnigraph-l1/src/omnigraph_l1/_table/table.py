@@ -22,6 +22,7 @@ from omnigraph_l1._table import (
     merging,
     opening,
     refs,
+    reshaping,
     restoring,
     shipping,
     staging,
@@ -141,9 +142,25 @@ class Table(ReadSide):
         """Mark the rows with these keys as deleted."""
         return deleting.stage_delete_keys(self._pinned, key, values)
 
-    def stage_written(self, written: Iterable[WrittenFragments]) -> Staged:
-        """Take what other processes wrote with ``write_target``."""
-        return shipping.stage_written(self._pinned, written)
+    def write(self, data: ArrowData) -> WrittenFragments:
+        """Write rows as fragments for this lineage, to be staged with ``stage_written``."""
+        return shipping.write(self._pinned, data)
+
+    def stage_written(
+        self, written: Iterable[WrittenFragments], *, replace_all: bool = False
+    ) -> Staged:
+        """Take what ``write``, here or by a ``write_target`` elsewhere, has written.
+
+        It is added; with ``replace_all`` it replaces all rows.
+        """
+        return shipping.stage_written(self._pinned, written, replace_all=replace_all)
+
+    def stage_together(self, changes: Sequence[Staged]) -> Staged:
+        """Make one append of several, to be committed at once, in their order.
+
+        Each may be part of one commit only: what is committed twice is there twice.
+        """
+        return staging.stage_together(self._pinned, changes)
 
     @property
     def write_target(self) -> WriteTarget:
@@ -200,6 +217,41 @@ class Table(ReadSide):
     def restore(self, version: int, *, properties: Mapping[str, str] | None = None) -> Commit:
         """Make the content of an older version the newest."""
         return _told(restoring.restore(self._pinned, version, properties=properties or {}))
+
+    # Columns and annotations: no data is rewritten, and each is one commit.
+
+    def add_columns(self, fields: Sequence[pa.Field]) -> Commit:
+        """Add nullable columns at the end, null in every row that is there."""
+        return _told(reshaping.add_columns(self._pinned, fields))
+
+    def drop_columns(self, names: Sequence[str]) -> Commit:
+        """Drop columns, and the indexes over them. Older versions keep both."""
+        return _told(reshaping.drop_columns(self._pinned, names))
+
+    def annotate(
+        self,
+        *,
+        schema_metadata: Mapping[str, str] | None = None,
+        field_metadata: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Commit:
+        """Merge metadata into that of the schema and of columns, all in one commit.
+
+        The key's annotation (``PRIMARY_KEY``) can be set once, on a column that is not nullable.
+        """
+        return _told(
+            reshaping.annotate(
+                self._pinned,
+                schema_metadata=schema_metadata or {},
+                field_metadata=field_metadata or {},
+            )
+        )
+
+    def replace_schema(self, schema: pa.Schema) -> Commit:
+        """Make an empty table with this schema, and its annotations, the next version.
+
+        Indexes go; config and the count of row ids go on, and older versions stay.
+        """
+        return _told(reshaping.replace_schema(self._pinned, schema))
 
     # Branches and tags of this dataset.
 
