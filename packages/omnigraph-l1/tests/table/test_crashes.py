@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
@@ -61,6 +62,26 @@ def index(place: str) -> None:
     Table.open(place).create_index("id")
 
 
+def add_column(place: str) -> None:
+    """A column that is null."""
+    Table.open(place).add_columns([pa.field("nick", pa.string())])
+
+
+def drop_column(place: str) -> None:
+    """One column less."""
+    Table.open(place).drop_columns(["city"])
+
+
+def annotate(place: str) -> None:
+    """A stamp on the schema, and a word on a column."""
+    Table.open(place).annotate(schema_metadata={"a": "1"}, field_metadata={"age": {"b": "2"}})
+
+
+def replace_schema(place: str) -> None:
+    """An empty table with other columns."""
+    Table.open(place).replace_schema(SCHEMA.remove(1))
+
+
 def fork(place: str) -> None:
     """Start a branch."""
     Table.open(place).fork("side.1")
@@ -75,6 +96,10 @@ WORK = {
     restore: "a b",
     compact: "a b c d",
     index: "a b c d",
+    add_column: "a b c d",
+    drop_column: "a b c d",
+    annotate: "a b c d",
+    replace_schema: "",
     fork: "a b c d",
 }
 
@@ -83,7 +108,9 @@ def check(crashed: Crashed, after: str) -> None:
     """Before or after, nothing between; and the next writer works."""
     table = Table.open(crashed.arguments[0])
     assert " ".join(ids(table.read())) in {"a b c d", after}, str(crashed)
-    commit = table.append(rows("next"))
+    columns = [pa.nulls(1, field.type) for field in table.schema]
+    new = pa.Table.from_arrays(columns, schema=table.schema)
+    commit = table.append(new.set_column(0, table.schema.field("id"), [["next"]]))
     assert commit.follows_base, str(crashed)
     assert "next" in ids(commit.table.read())
 

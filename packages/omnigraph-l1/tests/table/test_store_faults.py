@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
@@ -43,6 +44,28 @@ def test_requests_of_each_operation(far: Table, faulty_s3: FaultyS3) -> None:
         Table.open(storage, branch="side.1")
 
 
+def test_requests_of_changes_without_data(far: Table, faulty_s3: FaultyS3) -> None:
+    """Each costs what a commit costs, less the data; one tells whether a branch is there."""
+    far.fork("side.1")
+    with faulty_s3.expect(max_requests=1):
+        assert far.has_branch("side.1")
+    with faulty_s3.expect(max_requests=1):
+        assert not far.has_branch("side.2")
+    with faulty_s3.expect(max_requests=0):
+        assert dict(far.config) == {}
+    with faulty_s3.expect(max_requests=3):
+        far = far.add_columns([pa.field("nick", pa.string())]).table
+    with faulty_s3.expect(max_requests=3):
+        far = far.drop_columns(["nick"]).table
+    with faulty_s3.expect(max_requests=3):
+        far = far.annotate(schema_metadata={"a": "1"}).table
+    parts = [far.stage_append(rows(f"n{number}")) for number in range(5)]
+    with faulty_s3.expect(max_requests=3):
+        far = far.commit(far.stage_together(parts)).table
+    with faulty_s3.expect(max_requests=3):
+        far.replace_schema(far.schema)
+
+
 def test_requests_do_not_grow_with_history(far: Table, faulty_s3: FaultyS3) -> None:
     """After sixty versions an open, a refresh and an append cost what they cost before."""
     for number in range(60):
@@ -79,6 +102,20 @@ def test_a_commit_whose_every_reply_is_lost_is_found_by_its_id(
     faulty_s3.clear()
     assert ids(commit.table.read()) == ["a", "mine"]
     assert far.refresh().version == commit.version
+
+
+def test_a_change_without_data_whose_every_reply_is_lost_is_found(
+    far: Table, faulty_s3: FaultyS3
+) -> None:
+    """Its id stands in the new version, like that of any other commit."""
+    faulty_s3.inject(Rule(CutReply(), "PUT", key=VERSION_FILES))
+    added = far.add_columns([pa.field("nick", pa.string())])
+    dropped = added.table.drop_columns(["nick"])
+    stamped = dropped.table.annotate(schema_metadata={"a": "1"})
+    replaced = stamped.table.replace_schema(far.schema)
+    faulty_s3.clear()
+    assert all(commit.follows_base for commit in (added, dropped, stamped, replaced))
+    assert far.refresh().version == replaced.version == far.version + 4
 
 
 @pytest.mark.parametrize("effect", [CutRequest(), Refuse()], ids=str)

@@ -22,9 +22,9 @@ from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
-from omnigraph_l1._table.staging import Staged
+from omnigraph_l1._table.staging import Staged, check_fits
 from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, has_torn_head, set_torn_aside
-from omnigraph_l1.errors import CommitConflict, InvalidRequest
+from omnigraph_l1.errors import CommitConflict
 
 __all__ = ["commit", "ready_to_write"]
 
@@ -37,7 +37,7 @@ def commit(
     pinned: Pinned, staged: Staged, *, properties: Mapping[str, str], transaction_id: str | None
 ) -> Outcome:
     """Commit a staged change on the version that is pinned."""
-    _check_fits(pinned, staged)
+    check_fits(pinned, staged)
     identity = str(uuid.uuid4())
     if transaction_id is not None:
         identity = checked_id(transaction_id, place=pinned.place)
@@ -92,28 +92,6 @@ def ready_to_write(pinned: Pinned) -> None:
                     set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
         except LanceFailure as failure:
             raise failure.at(pinned.place) from failure.cause
-
-
-def _check_fits(pinned: Pinned, staged: Staged) -> None:
-    place = str(pinned.place)
-    if staged.place != place or staged.branch_identity != pinned.branch_identity:
-        reason = (
-            f"the change was staged for {staged.place}, branch {staged.branch!r}, and its files "
-            "are not here; stage it with a handle on what it shall change"
-        )
-        raise InvalidRequest(place=place, reason=reason)
-    if staged.branch != pinned.branch:
-        reason = (
-            f"the change was staged for branch {staged.branch!r} and would be unreadable on "
-            f"{pinned.branch!r}; stage it with a handle on that branch"
-        )
-        raise InvalidRequest(place=place, reason=reason)
-    if staged.base_version != pinned.version and not staged.fits_any_base:
-        reason = (
-            f"the {staged.operation_name} was computed on version {staged.base_version} and cannot "
-            f"be committed on {pinned.version}; stage it again there"
-        )
-        raise InvalidRequest(place=place, reason=reason)
 
 
 def _refuse_behind(pinned: Pinned, staged: Staged) -> None:
