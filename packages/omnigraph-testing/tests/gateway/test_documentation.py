@@ -50,3 +50,31 @@ def test_every_effect_is_on_the_page() -> None:
     ]
     assert len(effects) == 11
     assert [name for name in effects if f"`{name}(" not in page] == []
+
+
+FAULTS = (
+    "refuse the connection", "the store is down", "500, 503 SlowDown", "409", "untrue 412", "delay",
+    "bandwidth", "latency", "cut before the effect", "apply, and cut the reply",
+    "apply, and answer 500", "deliver twice", "truncate the request", "truncate the reply",
+    "ignore conditions", "hold", "stale listing",
+)  # fmt: skip
+
+
+def test_each_fault_names_tests_in_which_both_clients_meet_it() -> None:
+    """The table on the page is whole, and each test that it names is there, with that client."""
+    if not PAGE.exists():
+        pytest.skip("the documentation is not part of the distribution")
+    page = PAGE.read_text(encoding="utf-8")
+    table = page[page.index("| fault | pylance | obstore |") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines()]
+    assert [name for name, *_ in rows[2:]] == list(FAULTS)
+    declared = re.compile(r"^def test_(\w+)\((.*?)\) -> None:", re.MULTILINE | re.DOTALL)
+    tests: dict[str, str] = {}
+    for module in Path(__file__).parent.glob("test_*.py"):
+        tests |= dict(declared.findall(module.read_text(encoding="utf-8")))
+    for _, *cells in rows[2:]:
+        for cell, its_fixture in zip(cells, ("table: ", "store: |truth: "), strict=True):
+            names = re.findall(r"`(\w+)`", cell)
+            assert names or cell == "the same"
+            missing = [name for name in names if not re.search(its_fixture, tests.get(name, ""))]
+            assert missing == []

@@ -299,3 +299,24 @@ def test_lance_raises_a_value_error_when_it_cannot_open(faulty_s3: FaultyS3, tab
     """Opening has an error class of its own, though the cause is the same."""
     with faulty_s3.down(), pytest.raises(ValueError, match="error sending request|list request"):  # noqa: RUF043
         table.open()
+
+
+def test_lance_does_not_notice_what_is_delivered_twice(faulty_s3: FaultyS3, table: Any) -> None:
+    """Data, transaction and version arrive twice: one version, with its rows once."""
+    rule = faulty_s3.inject(Rule(Twice(), "PUT"))
+    assert table.append() == 2
+    assert rule.fired == 3
+    assert table.versions() == [1, 2]
+    assert table.truth.to_table()["a"].to_pylist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_lance_cannot_read_a_listing_that_is_short_without_saying_so(
+    faulty_s3: FaultyS3, table: Any
+) -> None:
+    """It asks again for two seconds, then raises; once only, it is not noticed."""
+    rule = faulty_s3.inject(Rule(TruncateReply(100, silent=True), "LIST", times=1))
+    assert table.open().version == 1
+    assert rule.fired == 1
+    faulty_s3.inject(Rule(TruncateReply(100, silent=True), "LIST"))
+    with pytest.raises(ValueError, match="list response"):
+        table.open()

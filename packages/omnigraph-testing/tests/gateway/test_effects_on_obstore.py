@@ -242,3 +242,62 @@ def test_a_reply_that_is_too_late_is_as_good_as_none(faulty_s3: FaultyS3, truth:
         store.put("plain", b"1")
         held.wait()
     assert [each.key for each in faulty_s3.requests].count("plain") >= 2
+
+
+def test_a_409_on_a_conditional_put(faulty_s3: FaultyS3, store: S3Store) -> None:
+    """On a creation it is not tried again; on a swap it is, and raised in the end."""
+    rule = faulty_s3.inject(Rule(Answer(409), "PUT", key="new"))
+    with pytest.raises(AlreadyExistsError):
+        store.put("new", b"1", mode="create")
+    assert rule.fired == 1
+    tag = store.put("x", b"1")["e_tag"]
+    once = faulty_s3.inject(Rule(Answer(409), "PUT", key="x", times=1))
+    tag = store.put("x", b"2", mode={"e_tag": tag})["e_tag"]
+    assert once.fired == 1
+    always = faulty_s3.inject(Rule(Answer(409), "PUT", key="x"))
+    with pytest.raises(AlreadyExistsError):
+        store.put("x", b"3", mode={"e_tag": tag})
+    assert always.fired == 2
+
+
+@pytest.mark.parametrize("effect", [CutReply(), Answer(500, applied=True), Twice("second")])
+def test_a_lost_reply_of_a_plain_put_is_not_noticed(
+    faulty_s3: FaultyS3, store: S3Store, truth: Truth, effect: Effect
+) -> None:
+    """It is done again, where there was no good reply, and that is the same."""
+    rule = faulty_s3.inject(Rule(effect, "PUT", times=1))
+    store.put("x", b"1")
+    assert truth("x") == b"1"
+    assert rule.fired == 1
+    assert len(faulty_s3.requests) == (1 if isinstance(effect, Twice) else 2)
+
+
+def test_delivered_twice_a_creation_is_not_noticed(
+    faulty_s3: FaultyS3, store: S3Store, truth: Truth
+) -> None:
+    """The first reply says that it was created; the second, which said 412, went nowhere."""
+    faulty_s3.inject(Rule(Twice(), "PUT"))
+    store.put("x", b"1", mode="create")
+    assert truth("x") == b"1"
+
+
+@pytest.mark.parametrize("effect", [Refuse(), CutRequest(), CutReply(), Answer(500)])
+def test_reading_is_tried_again(faulty_s3: FaultyS3, store: S3Store, effect: Effect) -> None:
+    """A GET, a HEAD and a listing that fail once are not noticed."""
+    faulty_s3.direct.obstore().put("x", b"1")
+    for method in ("GET", "HEAD", "LIST"):
+        faulty_s3.inject(Rule(effect, method, times=1))
+    assert bytes(store.get("x").bytes()) == b"1"
+    assert store.head("x")["size"] == 1
+    assert [each["path"] for each in store.list().collect()] == ["x"]
+    assert [each.fault for each in faulty_s3.requests].count(None) == 3
+
+
+def test_a_short_listing_that_does_not_say_so_is_raised(
+    faulty_s3: FaultyS3, store: S3Store
+) -> None:
+    """XML that ends early cannot be read, and is not asked for again."""
+    faulty_s3.inject(Rule(TruncateReply(100, silent=True), "LIST"))
+    with pytest.raises(GenericError, match="list response"):
+        store.list().collect()
+    assert len(faulty_s3.requests) == 1

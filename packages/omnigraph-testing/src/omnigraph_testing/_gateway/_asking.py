@@ -35,9 +35,10 @@ class Reply:
 
     async def read(self) -> tuple[bytes, bytes]:
         """Read the body to its end and give the connection back: wire bytes, payload."""
-        whole = await self.body.read()
-        self.done()
-        return whole
+        try:
+            return await self.body.read()
+        finally:
+            self.done()
 
     def done(self) -> None:
         """Give the connection back if the body was read to its end, else close it. Once."""

@@ -121,44 +121,43 @@ class Exchange:
         return reply
 
     async def _reply(self, reply: Reply, verdict: effects.Effect | None) -> None:
-        await self._pause("after", 0.0)
-        await self._wait_for("after")
-        if isinstance(verdict, effects.CutReply):
-            await reply.read()
-            self._cut(verdict)
-        elif isinstance(verdict, effects.Answer):
-            await reply.read()
-            self._decision.acted(verdict)
-            await self._answer(verdict.status)
-        elif isinstance(verdict, effects.TruncateReply):
-            await self._truncate_reply(verdict, reply)
-        else:
-            await self._pass_on(reply)
+        try:
+            await self._pause("after", 0.0)
+            await self._wait_for("after")
+            if isinstance(verdict, effects.CutReply):
+                await reply.read()
+                self._cut(verdict)
+            elif isinstance(verdict, effects.Answer):
+                await reply.read()
+                self._decision.acted(verdict)
+                await self._answer(verdict.status)
+            elif isinstance(verdict, effects.TruncateReply):
+                await self._truncate_reply(verdict, reply)
+            else:
+                await self._pass_on(reply)
+        finally:
+            reply.done()  # also where the gateway ends while the reply waits
 
     async def _pass_on(self, reply: Reply) -> None:
         unsent = reply.head.raw
         seen: list[bytes] | None = None
         if self._operation.method == "LIST" and reply.head.status == OK:
             seen = []
-        try:
-            async for piece in reply.body.pieces():
+        async for piece in reply.body.pieces():
+            if seen is not None:
+                seen.append(piece.wire)
+            await self._take_time_for(len(piece.wire))
+            self._bytes_out += len(piece.wire)
+            if piece.is_last:
+                self._status = reply.head.status
+                self._keep_open = self._keep_open and not reply.ends_connection
+                reply.done()
                 if seen is not None:
-                    seen.append(piece.wire)
-                await self._take_time_for(len(piece.wire))
-                self._bytes_out += len(piece.wire)
-                if piece.is_last:
-                    self._status = reply.head.status
-                    self._keep_open = self._keep_open and not reply.ends_connection
-                    reply.done()
-                    if seen is not None:
-                        self._context.listings.remember(
-                            self._head.target, (reply.head, b"".join(seen))
-                        )
-                    self._end()
-                await self._client.send(unsent + piece.wire)
-                unsent = b""
-        finally:
-            reply.done()
+                    known = reply.head, b"".join(seen)
+                    self._context.listings.remember(self._head.target, known)
+                self._end()
+            await self._client.send(unsent + piece.wire)
+            unsent = b""
 
     async def _send(self, head: ResponseHead, wire: bytes) -> None:
         await self._take_time_for(len(wire))
