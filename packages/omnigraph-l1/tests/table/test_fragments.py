@@ -68,3 +68,12 @@ def test_written_fragments_can_be_added_and_can_replace(tmp_path: Path) -> None:
     replacing = added.commit(added.stage_written([written], replace_all=True))
     assert replacing.follows_base
     assert replacing.table.read().column("id").to_pylist() == ["n1", "n2"]
+
+
+def test_the_manifest_path_names_the_file_of_the_version(tmp_path: Path) -> None:
+    """On main and on a branch, as an object store would name it."""
+    table = _grown(tmp_path / "t")
+    for handle in (table, table.at(2), table.fork("b").delete("id = 'a1'").table):
+        assert Path("/", handle.manifest_path).is_file()
+        assert not handle.manifest_path.startswith("/")
+    assert "/tree/b/_versions/" in handle.manifest_path

@@ -15,6 +15,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._events import emit, timed
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._lance.manifest_names import format_name
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
 from omnigraph_l1._table.arguments import checked_version
@@ -33,7 +34,7 @@ from omnigraph_l1.errors import (
     UnknownVersion,
 )
 
-__all__ = ["at_version", "damaged_versions", "latest", "open_pinned", "versions"]
+__all__ = ["at_version", "damaged_versions", "latest", "manifest_path", "open_pinned", "versions"]
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
@@ -97,6 +98,12 @@ def at_version(pinned: Pinned, version: int) -> Pinned:
     with storage_border(pinned.place):
         dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, version)
     return pinned.at(dataset)
+
+
+def manifest_path(pinned: Pinned) -> str:
+    """Name the file of the pinned version, inside its bucket, without a leading slash."""
+    lineage = "" if pinned.branch is None else f"tree/{pinned.branch}/"
+    return f"{pinned.place.key}/{lineage}_versions/{format_name(pinned.version)}"
 
 
 def versions(pinned: Pinned) -> list[int]:

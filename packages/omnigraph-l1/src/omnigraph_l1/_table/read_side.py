@@ -58,6 +58,11 @@ class ReadSide:
         return self._pinned.dataset
 
     @property
+    def manifest_path(self) -> str:
+        """Where the file of this version is, as an object store names it: without the bucket."""
+        return opening.manifest_path(self._pinned)
+
+    @property
     def config(self) -> Mapping[str, str]:
         """The settings of the dataset, as they stand in the version that is open."""
         return reading.config(self._pinned)
@@ -70,8 +75,10 @@ class ReadSide:
         batch_size: int | None = None,
         with_row_id: bool = False,
         fragments: Collection[int] | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
     ) -> pa.RecordBatchReader:
-        """Read rows in batches, of all fragments or of those that are named."""
+        """Read rows in batches: all of them, some fragments, or a range in their order."""
         return reading.scan(
             self._pinned,
             columns=columns,
@@ -79,6 +86,8 @@ class ReadSide:
             batch_size=batch_size,
             with_row_id=with_row_id,
             fragments=fragments,
+            offset=offset,
+            limit=limit,
         )
 
     def read(
@@ -88,6 +97,8 @@ class ReadSide:
         *,
         with_row_id: bool = False,
         fragments: Collection[int] | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
     ) -> pa.Table:
         """Read rows into memory."""
         return reading.read(
@@ -96,6 +107,8 @@ class ReadSide:
             filter=filter,
             with_row_id=with_row_id,
             fragments=fragments,
+            offset=offset,
+            limit=limit,
         )
 
     def fragments(self) -> dict[int, int]:
