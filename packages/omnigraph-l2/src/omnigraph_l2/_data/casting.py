@@ -20,7 +20,16 @@ from omnigraph_l2._data.number_casts import number_cast
 from omnigraph_l2._data.time_casts import time_cast
 from omnigraph_l2._data.type_rules import entries_type, family, field_names, is_text
 
-__all__ = ["Within", "built_list", "built_struct", "cast_column", "cast_values", "refuse_nulls"]
+__all__ = [
+    "Within",
+    "built_list",
+    "built_struct",
+    "cast_column",
+    "cast_values",
+    "guarded",
+    "refuse_lengths",
+    "refuse_nulls",
+]
 
 Within: TypeAlias = "pa.BooleanArray | None"
 """Which entries count; the others stand under something that is null itself."""
@@ -29,11 +38,18 @@ Within: TypeAlias = "pa.BooleanArray | None"
 def cast_column(array: pa.Array, field: pa.Field, findings: Findings, first_row: int) -> pa.Array:
     """Turn a column of a batch into what the table's field wants. Rows count from a given one."""
     spot = Spot(field.name, findings, row_of=lambda index: first_row + index)
+    return guarded(lambda: _cast_field(array, field, spot), len(array), field.type, spot)
+
+
+def guarded(make: Callable[[], pa.Array], length: int, wanted: pa.DataType, spot: Spot) -> pa.Array:
+    """Make a column; that Arrow cannot is a problem too, unless it follows from one noted."""
+    before = spot.findings.count
     try:
-        return _cast_field(array, field, spot)
+        return make()
     except (pa.ArrowException, MemoryError) as failure:
-        spot.refuse(f"cannot be turned into {field.type}: {failure}")
-        return pa.nulls(len(array), field.type)
+        if spot.findings.count == before:
+            spot.refuse(f"cannot be turned into {wanted}: {failure}")
+        return pa.nulls(length, wanted)
 
 
 def refuse_nulls(array: pa.Array, spot: Spot, within: Within = None) -> None:
@@ -160,7 +176,7 @@ def _lists(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.Array:
     lengths = _lengths(array)
     items = _cast_field(array.flatten(), wanted.value_field, spot.items(lengths))
     nulls = _nulls(array)
-    if types.is_fixed_size_list(wanted) and refuse_lengths(lengths, nulls, array, wanted, spot):
+    if types.is_fixed_size_list(wanted) and refuse_lengths(lengths, nulls, wanted, spot):
         return pa.nulls(len(array), wanted)
     return built_list(lengths, items, nulls, wanted)
 
@@ -178,17 +194,15 @@ def _lengths(array: pa.Array) -> Lengths:
 
 
 def refuse_lengths(
-    lengths: Lengths,
-    nulls: pa.BooleanArray | None,
-    array: pa.Array,
-    wanted: pa.DataType,
-    spot: Spot,
+    lengths: Lengths, nulls: pa.BooleanArray | None, wanted: pa.DataType, spot: Spot
 ) -> bool:
     """Note each list that does not have as many items as each must have."""
     wrong = pa.array(lengths != wanted.list_size)
     if nulls is not None:
         wrong = pc.and_not(wrong, nulls)
-    return spot.refuse_where(wrong, array, f"{{}} does not have {wanted.list_size} items")
+    return spot.refuse_where(
+        wrong, pa.array(lengths), f"has {{}} items, and must have {wanted.list_size}"
+    )
 
 
 def _nulls(array: pa.Array) -> pa.BooleanArray | None:

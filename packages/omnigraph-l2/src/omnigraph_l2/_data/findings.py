@@ -38,21 +38,21 @@ class Findings:
     def __init__(self, what: str) -> None:
         self.what = what
         self._kept: dict[str, list[DataProblem]] = {}
-        self._count = 0
+        self.count = 0
 
     def __bool__(self) -> bool:
-        return self._count > 0
+        return self.count > 0
 
     def add(self, column: str, problem: str, row: int | None = None) -> None:
         """Note one problem."""
-        self._count += 1
+        self.count += 1
         kept = self._kept.setdefault(column, [])
         if len(kept) < SHOWN:
             kept.append(DataProblem(column, problem, row=row))
 
     def add_uncounted(self, count: int) -> None:
         """Note problems that will not be shown."""
-        self._count += count
+        self.count += count
 
     def raise_if_any(self) -> None:
         """Raise ``DataProblems`` if something was found."""
@@ -66,7 +66,7 @@ class Findings:
         )
         chosen = sorted(ranked[:SHOWN], key=lambda entry: (entry[1], entry[0]))
         problems = tuple(columns[position][rank] for rank, position in chosen)
-        raise DataProblems(problems, what=self.what, more=self._count - len(problems))
+        raise DataProblems(problems, what=self.what, more=self.count - len(problems))
 
 
 @attrs.frozen
@@ -111,13 +111,13 @@ class Spot:
         if not count:
             return False
         for index in pc.indices_nonzero(bad)[:SHOWN].to_pylist():
-            self.refuse_entry(index, problem.replace("{}", short(_python(array[index]))))
+            self.refuse_entry(index, problem.replace("{}", _shown(array[index])))
         self.findings.add_uncounted(max(0, count - SHOWN))
         return True
 
 
-def _python(scalar: Any) -> object:
+def _shown(scalar: Any) -> str:
     try:
-        return scalar.as_py()
-    except (ValueError, OverflowError, ImportError):  # beyond what Python's own types can hold
-        return str(scalar)
+        return short(scalar.as_py())
+    except Exception:  # noqa: BLE001 - Python cannot hold it, and a message must not fail for that
+        return str(getattr(scalar, "value", f"a {scalar.type}"))

@@ -23,6 +23,7 @@ from omnigraph_l2._data.casting import (
     built_list,
     built_struct,
     cast_values,
+    guarded,
     refuse_lengths,
     refuse_nulls,
 )
@@ -42,11 +43,7 @@ def python_column(
 ) -> pa.Array:
     """Turn the values of a column, ``None`` for null, into what the table's field wants."""
     spot = Spot(field.name, findings, row_of=row_of)
-    try:
-        return _field(values, field, spot)
-    except (pa.ArrowException, MemoryError) as failure:
-        spot.refuse(f"cannot be turned into {field.type}: {failure}")
-        return pa.nulls(len(values), field.type)
+    return guarded(lambda: _field(values, field, spot), len(values), field.type, spot)
 
 
 def _field(values: Values, field: pa.Field, spot: Spot, within: Within = None) -> pa.Array:
@@ -229,10 +226,8 @@ def _lists(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
     flat = list(chain.from_iterable(value for value in values if value is not None))
     items = _field(flat, wanted.value_field, spot.items(lengths))
     nulls = _nulls(values)
-    if types.is_fixed_size_list(wanted):
-        shown = pa.array([None if v is None else f"a list of {len(v)}" for v in values])
-        if refuse_lengths(lengths, nulls, shown, wanted, spot):
-            return pa.nulls(len(values), wanted)
+    if types.is_fixed_size_list(wanted) and refuse_lengths(lengths, nulls, wanted, spot):
+        return pa.nulls(len(values), wanted)
     return built_list(lengths, items, nulls, wanted)
 
 
