@@ -29,6 +29,19 @@ def use(schema: pa.Schema, rows: pa.Table) -> int:
     return newest.count()
 
 
+def use_columns(table: Table, rows: pa.Table) -> bool:
+    """What changes no data, and appends that are one commit."""
+    added: Commit = table.add_columns([pa.field("nick", pa.string())])
+    dropped: Commit = added.table.drop_columns(["nick"])
+    stamped: Commit = dropped.table.annotate(
+        schema_metadata={"stamp": "2"}, field_metadata={"age": {"unit": "years"}}
+    )
+    emptied: Table = stamped.table.replace_schema(table.schema).table
+    together: Staged = emptied.stage_together([emptied.stage_append(rows)])
+    unit: str | None = emptied.commit(together).table.config.get("unit")
+    return emptied.has_branch("side") and unit is None
+
+
 def use_refs(error: Exception) -> Resolution | None:
     """Refs, and what Lance raised."""
     refs: JsonRefs = JsonRefs.open("people", "refs")
