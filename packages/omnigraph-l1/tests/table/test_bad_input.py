@@ -113,7 +113,9 @@ def test_what_is_not_arrow_data(filled: Table) -> None:
     assert "list" in str(error)
 
 
-@pytest.mark.parametrize("text", ["nobody = 1", "age = = 1", "no_such_function(age)", "age / 0 = 1", ""])
+@pytest.mark.parametrize(
+    "text", ["nobody = 1", "age = = 1", "no_such_function(age)", "age / 0 = 1", ""]
+)
 def test_filters_that_are_none(filled: Table, text: str) -> None:
     """In reading, counting and deleting; the filter is in the error."""
     for attempt in (lambda: filled.read(filter=text), lambda: filled.delete(text)):

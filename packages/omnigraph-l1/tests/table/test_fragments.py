@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+
 from omnigraph_l1 import Table
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])

@@ -180,6 +180,20 @@ def test_compaction_over_a_delete_is_refused_and_loses_nothing(base: Table) -> N
     assert ids(done.table.read()) == ["b", "c", "d"]
 
 
+def test_parts_of_an_index_are_joined_as_in_a_binary_counter(local: Table) -> None:
+    """A part is read again only together with as many rows that are new to it, or more."""
+    table = local.append(rows("a", "b", "c", "d")).table.create_index("id").table
+    parts = []
+    for number in range(8):
+        table = table.append(rows(f"n{number}")).table
+        table = table.extend_index("id_btree").table
+        info = table.indexes()["id_btree"]
+        parts.append(info.parts)
+        assert info.unindexed_fragments == 0
+    assert parts == [2, 2, 3, 1, 2, 2, 3, 2]
+    assert ids(table.find("id", ["a", "n0", "n7"])) == ["a", "n0", "n7"]
+
+
 def test_an_index_is_built_extended_and_dropped(base: Table) -> None:
     """It covers what it says, parts stay few, and answers are the same with and without it."""
     table = base.create_index("id").table

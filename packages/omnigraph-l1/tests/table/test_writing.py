@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
+from omnigraph_l1._table import reading
+from omnigraph_l1._table.literals import in_list
 from omnigraph_l1.errors import InvalidRequest
 
 
@@ -168,6 +170,17 @@ def test_fragments_for_another_lineage_are_refused(table: Table) -> None:
         branch.commit(staged)
 
 
+def test_fragments_for_another_table_are_refused(table: Table, tmp_path: Path) -> None:
+    """The branch is the same, the place is not: the files are elsewhere."""
+    elsewhere = Table.create(tmp_path / "other", SCHEMA).write_target.write(rows("b"))
+    here = table.write_target.write(rows("a"))
+    for parts in ([elsewhere], [here, elsewhere]):
+        with pytest.raises(InvalidRequest, match="cannot be read") as caught:
+            table.stage_written(parts)
+        assert elsewhere.place in str(caught.value)
+    assert table.commit(table.stage_written([here])).table.count() == 1
+
+
 def test_a_change_staged_for_another_table_is_refused(table: Table, tmp_path: Path) -> None:
     """Its files are elsewhere: they would be accepted, and never be read."""
     staged = Table.create(tmp_path / "other", SCHEMA).stage_append(rows("a"))
@@ -223,3 +236,20 @@ def test_finding_by_key_gives_just_those_rows(table: Table) -> None:
     assert ids(table.find("id", wanted)) == sorted(wanted[:2])
     assert ids(table.create_index("id").table.find("id", wanted)) == sorted(wanted[:2])
     assert table.find("id", [], columns=["age"]).schema.names == ["age"]
+
+
+def test_many_keys_are_found_in_filters_of_a_size_that_is_parsed(
+    local: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row once, whatever is the number of keys; a longer filter takes Lance ever longer."""
+    names = [f"k{number:05}" for number in range(4001)]
+    local = local.append(rows(*names)).table
+    asked: list[int] = []
+
+    def counted(key: str, values: Sequence[object]) -> str:
+        asked.append(len(values))
+        return in_list(key, values)
+
+    monkeypatch.setattr(reading, "in_list", counted)
+    assert ids(local.find("id", names)) == names
+    assert asked == [2000, 2000, 1]

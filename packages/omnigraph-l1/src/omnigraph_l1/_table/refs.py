@@ -59,6 +59,7 @@ _FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
 _LOOKS = 20
 _LONGEST_ESCAPED = 200
 _TAKEN = frozenset({Symptom.HALF_MADE_BRANCH, Symptom.DATASET_EXISTS, Symptom.REF_EXISTS})
+_NOT_AS_EXPECTED = frozenset({Symptom.VERSION_MISSING, Symptom.MISSING, Symptom.TORN})
 _BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
 _TAG = re.compile(r"[A-Za-z0-9._\-]+")
 _BRANCH_RULE = (
@@ -129,7 +130,8 @@ def fork(pinned: Pinned, name: str, *, fresh: bool) -> Pinned:
 def _fork_error(pinned: Pinned, name: str, failure: LanceFailure) -> L1Error:
     place = str(pinned.place)
     # Lance looks for the version in what is there of the new branch, and tells of that.
-    in_the_way = f"/tree/{name}/_versions/" in failure.words
+    looked_for = failure.symptom in _NOT_AS_EXPECTED
+    in_the_way = looked_for and f"/tree/{name}/_versions/" in failure.words
     if in_the_way or failure.symptom in _TAKEN:
         return BranchExists(place=place, branch=name, listed=_is_listed(pinned, name))
     if failure.symptom is Symptom.VERSION_MISSING:
