@@ -20,6 +20,8 @@ from omnigraph_l1._table import (
     TagInfo,
     WriteTarget,
     WrittenFragments,
+    first_names,
+    read_object,
     unique_branch_name,
 )
 from omnigraph_l1._ulid import new_ulid
@@ -51,8 +53,10 @@ __all__ = [
     "classify",
     "conflict",
     "directory_lock",
+    "first_names",
     "fnv1a64",
     "new_ulid",
+    "read_object",
     "table_path",
     "type_hash",
     "unique_branch_name",

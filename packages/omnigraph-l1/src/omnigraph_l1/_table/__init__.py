@@ -10,6 +10,7 @@ on what; ``flushing`` brings them to the platter. ``reading``, ``delta``, ``refs
 from omnigraph_l1._table.delta import Delta
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.merging import PRIMARY_KEY
+from omnigraph_l1._table.objects import first_names, read_object
 from omnigraph_l1._table.pinned import Durability
 from omnigraph_l1._table.refs import BranchInfo, TagInfo, unique_branch_name
 from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
@@ -31,5 +32,7 @@ __all__ = [
     "TagInfo",
     "WriteTarget",
     "WrittenFragments",
+    "first_names",
+    "read_object",
     "unique_branch_name",
 ]
