@@ -77,7 +77,7 @@ def test_a_restore_is_not_attempted_for_ever(
 ) -> None:
     """When its patience is at an end, the conflict is told; nothing has landed."""
     monkeypatch.setattr(restoring, "_PATIENCE_SECONDS", 0.3)
-    faulty_s3.inject(Rule(Answer(412), "PUT", key=VERSION_FILES))
+    faulty_s3.inject(Rule(Answer(412), "PUT", key=VERSION_FILES, times=100))
 
     def refused() -> None:
         with pytest.raises(CommitConflict):

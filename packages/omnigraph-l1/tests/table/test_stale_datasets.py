@@ -97,6 +97,17 @@ def test_a_version_that_was_cleaned_away_is_no_sign(tmp_path: Path) -> None:
     assert ids(early.append(rows("x")).table.read()) == ["more", "old0", "old1", "x"]
 
 
+def test_another_dataset_that_cleaned_the_version_away(tmp_path: Path) -> None:
+    """Where the file of the version cannot tell, the directory does."""
+    stale = made(tmp_path / "t", 3, "old").at(2)
+    (tmp_path / "t").rename(tmp_path / "aside")
+    other = made(tmp_path / "t", 5, "new")
+    other.remove_versions([2])
+    with pytest.raises(StaleDataset):
+        stale.append(rows("x"))
+    assert other.refresh() is other
+
+
 def test_a_copy_that_was_brought_back_is_the_dataset(tmp_path: Path) -> None:
     """A copy that kept the times of its files stands for what was there."""
     table = made(tmp_path / "t", 3, "old")
