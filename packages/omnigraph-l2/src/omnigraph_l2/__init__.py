@@ -1,5 +1,34 @@
-"""Transactional graph storage on open files. The catalog comes with the next release."""
+"""Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``."""
 
+from omnigraph_l1 import Durability
+from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
+from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
+from omnigraph_l2._repository import Repository
+from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._transactions.shipping import Staged, WriteTarget
+from omnigraph_l2._transactions.transaction import Transaction
 from omnigraph_l2.errors import OmniGraphError
 
-__all__ = ["OmniGraphError"]
+__all__ = [
+    "INTERNAL_MANIFEST_SCHEMA_VERSION",
+    "PUBLISHER_RETRY_BUDGET",
+    "Durability",
+    "EdgeType",
+    "GraphCommit",
+    "GraphSchema",
+    "NodeType",
+    "OmniGraphError",
+    "RegisterTable",
+    "Repository",
+    "Snapshot",
+    "Staged",
+    "TableEntry",
+    "TableTombstone",
+    "TableUpdate",
+    "Transaction",
+    "WriteTarget",
+]

@@ -81,7 +81,7 @@ def published(row: ManifestRow, place: str) -> Published:
     try:
         found = json.loads(row.metadata or "")
         commit = GraphCommit(
-            graph_commit_id=found["graph_commit_id"],
+            graph_commit_id=str(found["graph_commit_id"]),
             parent_commit_id=found["parent_commit_id"],
             merged_parent_commit_id=found["merged_parent_commit_id"],
             manifest_branch=found.get("manifest_branch"),
@@ -95,8 +95,8 @@ def published(row: ManifestRow, place: str) -> Published:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         detail = f"the row is no commit ({type(error).__name__}: {error})"
         raise CorruptRepository(place=place, item=row.object_id, detail=detail) from error
-    if not isinstance(commit.graph_commit_id, str) or not commit.graph_commit_id:
-        detail = f"its graph_commit_id is {commit.graph_commit_id!r}"
+    if not commit.graph_commit_id:
+        detail = "it does not name the commit"
         raise CorruptRepository(place=place, item=row.object_id, detail=detail)
     if sequence is None or row.object_id != publish_key(sequence):
         detail = f"its table_version {sequence} is not the sequence in its key"

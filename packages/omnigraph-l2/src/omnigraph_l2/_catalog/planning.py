@@ -69,7 +69,7 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     _check_changes(state, intent.changes)
     version = state.version + 1
     made = _commit(state, intent, parent, version)
-    rows = [_row(state, change, made.sequence) for change in intent.changes]
+    rows = [_row(change, made.sequence) for change in intent.changes]
     rows.append(publish_row(made))
     if intent.operation_hash is not None:
         rows.append(_operation_row(intent.operation_hash, made))
@@ -102,7 +102,7 @@ def _commit(
     return Published(state.last_sequence + 1, commit)
 
 
-def _row(state: CatalogState, change: Change, sequence: int) -> ManifestRow:
+def _row(change: Change, sequence: int) -> ManifestRow:
     key = change.table_key
     if isinstance(change, RegisterTable):
         return ManifestRow(

@@ -55,7 +55,7 @@ def table_border(table_key: str) -> Iterator[None]:
         raise translated(error) from error
 
 
-def translated(error: l1.L1Error) -> OmniGraphError:  # noqa: PLR0911 - one line for each class
+def translated(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911, PLR0912
     """Give our word for an error of the layer below."""
     place = str(getattr(error, "place", ""))
     match error:

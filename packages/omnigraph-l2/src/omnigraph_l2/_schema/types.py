@@ -1,7 +1,8 @@
 """Node types, edge types, and the schema that holds them. Pure values.
 
-Always: a schema that exists can be stored: names and properties were checked when it was made,
-and every problem is told at once. The columns of a table follow from its type alone.
+Always: the columns of a table follow from its type alone. Whether a schema can be stored is told
+by ``refuse_unstorable``, with every problem at once; what was read from a repository is taken as
+it is, because the original program may have declared more than we do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from omnigraph_l1 import table_path
 from omnigraph_l2._schema.checking import name_problems, property_problems, type_name_problems
 from omnigraph_l2.errors import InvalidSchema
 
-__all__ = ["EdgeType", "GraphSchema", "NodeType"]
+__all__ = ["EdgeType", "GraphSchema", "NodeType", "refuse_unstorable"]
 
 _ID = (pa.field("id", pa.string(), nullable=False),)
 _ENDS = (
@@ -33,6 +34,14 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _nodes(types: Iterable[NodeType]) -> tuple[NodeType, ...]:
+    return tuple(types)
+
+
+def _edges(types: Iterable[EdgeType]) -> tuple[EdgeType, ...]:
+    return tuple(types)
+
+
 @attrs.frozen
 class NodeType:
     """A kind of node. Each node has an ``id``, and the properties that are declared here."""
@@ -41,9 +50,6 @@ class NodeType:
     properties: Mapping[str, pa.DataType] = attrs.field(factory=dict, converter=_frozen)
     required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties that may not be null."""
-
-    def __attrs_post_init__(self) -> None:
-        _refuse(_problems(self))
 
     @property
     def table_key(self) -> str:
@@ -74,9 +80,6 @@ class EdgeType:
     required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties that may not be null."""
 
-    def __attrs_post_init__(self) -> None:
-        _refuse(_problems(self))
-
     @property
     def table_key(self) -> str:
         """The name of its table in snapshots and transactions."""
@@ -96,11 +99,8 @@ class EdgeType:
 class GraphSchema:
     """The types of a graph. ``GraphSchema(nodes=[…], edges=[…])``."""
 
-    nodes: tuple[NodeType, ...] = attrs.field(default=(), converter=tuple)
-    edges: tuple[EdgeType, ...] = attrs.field(default=(), converter=tuple)
-
-    def __attrs_post_init__(self) -> None:
-        _refuse(_schema_problems(self.nodes, self.edges))
+    nodes: tuple[NodeType, ...] = attrs.field(default=(), converter=_nodes)
+    edges: tuple[EdgeType, ...] = attrs.field(default=(), converter=_edges)
 
     @property
     def types(self) -> tuple[NodeType | EdgeType, ...]:
@@ -153,12 +153,14 @@ def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> It
         folded: dict[str, str] = {}
         paths: dict[str, str] = {}
         for each in declared:
-            before = folded.setdefault(each.name.casefold(), each.name)
-            if before is not each.name:
-                yield f"the {kind} types {before!r} and {each.name!r} differ only by case, or not"
+            if each.name.casefold() in folded:
+                before = folded[each.name.casefold()]
+                how = "stand twice" if before == each.name else "differ only by case"
+                yield f"the {kind} types {before!r} and {each.name!r} {how}"
                 continue
+            folded[each.name.casefold()] = each.name
             first = paths.setdefault(table_path(each.table_key), each.name)
-            if first is not each.name:
+            if first != each.name:
                 yield f"the {kind} types {first!r} and {each.name!r} have the same hash"
     for edge in edges:
         for end in (edge.source, edge.target):
@@ -166,7 +168,10 @@ def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> It
                 yield f"edge type {edge.name!r} ends at {end!r}, which is no node type here"
 
 
-def _refuse(problems: Iterable[str]) -> None:
-    found = tuple(problems)
-    if found:
-        raise InvalidSchema(problems=found)
+def refuse_unstorable(schema: GraphSchema) -> None:
+    """Raise ``InvalidSchema`` with every problem, where a schema cannot be stored."""
+    problems = [problem for each in schema.types for problem in _problems(each)]
+    if not problems:
+        problems = list(_schema_problems(schema.nodes, schema.edges))
+    if problems:
+        raise InvalidSchema(problems=tuple(problems))

@@ -1,0 +1,1 @@
+"""What the names of graph branches mean."""

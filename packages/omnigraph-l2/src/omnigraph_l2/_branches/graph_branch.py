@@ -1,0 +1,200 @@
+"""One graph branch, open: its catalog, its publisher, and what follows each publish.
+
+Always: what follows a publish (pointer, log, upkeep of the catalog) can fail or be cut short
+without harm. The next writer completes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from omnigraph_l1 import Table, unique_branch_name
+from omnigraph_l1.errors import BranchExists, L1Error
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.pointers import Pointers
+from omnigraph_l2._catalog.changes import Intent
+from omnigraph_l2._catalog.commits import GraphCommit, Published
+from omnigraph_l2._catalog.state import CatalogState, TableEntry
+from omnigraph_l2._catalog.superseding import superseded
+from omnigraph_l2._events import emit
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._manifest.catalog import Catalog, Loaded, read_rows
+from omnigraph_l2._publishing.publisher import Publisher, Surroundings
+from omnigraph_l2._publishing.turns import Turns
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import OmniGraphError
+
+__all__ = ["GraphBranch"]
+
+LOG_LAG: Final = 16
+"""How many commits the log may be behind."""
+
+_FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
+_POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
+_PRUNED = declare("l2.catalog.pruned", "rows that are superseded are gone from the catalog")
+_COMPACTED = declare("l2.catalog.compacted", "the catalog is one fragment again")
+
+_MANY_FRAGMENTS = 48
+_PUBLISHES_KEPT = 64
+
+
+class GraphBranch:
+    """A branch of the graph. Threads may share it."""
+
+    def __init__(
+        self,
+        name: str,
+        native: str | None,
+        *,
+        root: Root,
+        pointers: Pointers,
+        log: GraphLog,
+        turns: Turns,
+        check: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self.native = native
+        self.catalog = Catalog(root, native)
+        self._root = root
+        self._pointers = pointers
+        self._log = log
+        self._logged_through = 0
+        self.has_published = False
+        """Whether this handle has published anything, so that the log may be behind."""
+        self._publisher = Publisher(
+            self.catalog,
+            turns,
+            Surroundings(
+                parent=self._parent,
+                was_published=self._was_published,
+                check=check,
+                published=self._published,
+            ),
+        )
+
+    def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
+        """Publish one commit."""
+        made = self._publisher.publish(intent, place=self._root.place, timeout=timeout)
+        self.has_published = True
+        return made.commit
+
+    def lineage(self, entry: TableEntry) -> Table:
+        """Open a table at its pinned version, where this branch may write to it.
+
+        On a branch that has not written to the table yet, this forks it: no data is copied.
+        """
+        path, version = entry.table_path, entry.table_version
+        pinned = self._root.open(path, branch=entry.table_branch, version=version)
+        if self.native is None or _is_own(entry.table_branch, self.native):
+            return pinned
+        try:
+            forked = pinned.fork(self.native, fresh=False)
+        except BranchExists:
+            forked = self._forked_before(path, pinned)
+        failpoint(_FORKED)
+        return self._root.remember(path, forked)
+
+    def _forked_before(self, path: str, pinned: Table) -> Table:
+        """Take the fork that another writer made, or that one left that died; else another name."""
+        try:
+            existing = self._root.open(path, branch=self.native)
+            if existing.versions()[:1] == [pinned.version]:
+                return existing.at(pinned.version)
+        except L1Error:
+            self._root.forget(path, self.native)
+        return pinned.fork(unique_branch_name(self.native or "main"), fresh=True)
+
+    def head(self, state: CatalogState) -> GraphCommit | None:
+        """Give the newest commit of a state of the catalog."""
+        newest = self._parent(state) if state.is_foreign or state.head is None else state.head
+        return None if newest is None else newest.commit
+
+    def operation(self, state: CatalogState, digest: str) -> str | None:
+        """Tell which commit an operation made, if it was done."""
+        return state.operations.get(digest) or self._log.operation(digest)
+
+    def find(self, commit_id: str) -> GraphCommit | None:
+        """Find a commit of this branch, or of one that it started from."""
+        made = self.catalog.refresh().state.commit(commit_id)
+        return self._log.find(commit_id, self.native) if made is None else made.commit
+
+    def newest_first(self) -> Iterator[GraphCommit]:
+        """Walk the commits back to the beginning: those in the catalog, then those in the log.
+
+        Where the original program has published too, its commits are in the log only.
+        """
+        state = self.catalog.refresh().state
+        if state.foreign_version:
+            self._log.complete(state)
+            yield from self._log.newest_first(self.native)
+            return
+        held = set()
+        for made in reversed(state.publishes):
+            held.add(made.commit.graph_commit_id)
+            yield made.commit
+        for commit in self._log.newest_first(self.native):
+            if commit.graph_commit_id not in held:
+                yield commit
+
+    def complete_log(self) -> int:
+        """Write down what the log lacks; give how many commits."""
+        state = self.catalog.refresh().state
+        completed = self._log.complete(state)
+        self._logged_through = state.last_sequence
+        return completed
+
+    def _parent(self, state: CatalogState) -> Published | None:
+        logged = self._log.head(self.native)
+        if logged is None:
+            return state.head
+        head = state.head
+        if head is not None and head.commit.manifest_version >= logged.manifest_version:
+            return head
+        return Published(state.last_sequence, logged)
+
+    def _was_published(self, commit_id: str, _state: CatalogState) -> Published | None:
+        found = self._log.find(commit_id, self.native)
+        return None if found is None else Published(0, found)
+
+    def _published(self, loaded: Loaded) -> None:
+        try:
+            head = loaded.state.head
+            if head is not None:
+                self._pointers.advance(
+                    self.name, self.native, loaded.state.version, head.commit.graph_commit_id
+                )
+            failpoint(_POINTED)
+            if loaded.state.last_sequence - self._logged_through >= LOG_LAG:
+                self._log.complete(loaded.state)
+                self._logged_through = loaded.state.last_sequence
+            if len(loaded.fragments) >= _MANY_FRAGMENTS:
+                self._tidy_catalog(loaded)
+        except (L1Error, OmniGraphError) as error:
+            emit("after_publish_failed", place=self._root.place, branch=self.name, error=str(error))
+
+    def _tidy_catalog(self, loaded: Loaded) -> None:
+        """Drop what is superseded, and make one fragment of the rest."""
+        state, table = loaded.state, loaded.table
+        self._log.complete(state)
+        gone = list(
+            superseded(
+                read_rows(table),
+                state,
+                logged=self._log.logged(state),
+                keep_publishes=_PUBLISHES_KEPT,
+            )
+        )
+        if gone:
+            table = table.delete_keys("object_id", gone).table
+            failpoint(_PRUNED)
+        table = table.compact().table
+        failpoint(_COMPACTED)
+        self.catalog.moved_to(table)
+
+
+def _is_own(table_branch: str | None, native: str) -> bool:
+    """Tell whether a native branch of a table belongs to a graph branch."""
+    return table_branch is not None and (
+        table_branch == native or table_branch.startswith(f"{native}.")
+    )

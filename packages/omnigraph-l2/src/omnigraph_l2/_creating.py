@@ -1,0 +1,225 @@
+"""Making a repository.
+
+Always: nothing is a repository before its pointer ``main`` is there, and that one conditional write
+decides between two that make one. Each step can be done again after a crash. A place that holds
+anything else is left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+
+import pyarrow as pa
+
+from omnigraph_l1 import Table, new_ulid, table_path
+from omnigraph_l1.errors import CommitConflict, DatasetExists, DatasetNotFound, NotADataset
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.rows import (
+    MANIFEST_SCHEMA,
+    TABLE,
+    TABLE_VERSION,
+    ManifestRow,
+    rows_to_arrow,
+    version_key,
+)
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._history.schemas import (
+    ACTORS_SCHEMA,
+    COMMITS_SCHEMA,
+    NOTES_SCHEMA,
+    RUN_ACTORS_SCHEMA,
+    RUNS_SCHEMA,
+)
+from omnigraph_l2._manifest.migrations import stamped
+from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType, refuse_unstorable
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import (
+    COMMIT_ACTORS,
+    COMMIT_NOTES,
+    COMMITS,
+    MANIFEST,
+    RUN_ACTORS,
+    RUNS,
+)
+from omnigraph_l2._transactions.version_facts import version_metadata
+from omnigraph_l2.errors import RepositoryExists
+
+__all__ = ["create", "registration_metadata"]
+
+_TABLES = declare("l2.init.tables", "the datasets of the types are made")
+_HISTORY = declare("l2.init.history", "the datasets of commits and runs are made")
+_GENESIS = declare("l2.init.genesis", "the first commit is in the log")
+_CATALOG = declare("l2.init.catalog", "the catalog is made, and empty")
+_ROWS = declare("l2.init.rows", "the catalog names the tables, the pointer is not there yet")
+_DONE = declare("l2.init.done", "the pointer is there")
+
+_HISTORIES = (
+    (COMMITS, COMMITS_SCHEMA),
+    (COMMIT_ACTORS, ACTORS_SCHEMA),
+    (COMMIT_NOTES, NOTES_SCHEMA),
+    (RUNS, RUNS_SCHEMA),
+    (RUN_ACTORS, RUN_ACTORS_SCHEMA),
+)
+_FINGERPRINT_KEY = b"omnigraph:init_schema"
+_CONFIG = {"table_version_management": "true"}
+
+
+def create(
+    root: Root, schema: GraphSchema, *, actor: str | None, clock: Callable[[], datetime]
+) -> None:
+    """Make a repository, or finish one whose making was cut short."""
+    refuse_unstorable(schema)
+    pointers = Pointers(root, clock)
+    _refuse_taken(root, pointers, schema)
+    pointers.probe()
+    tables = {
+        each.table_key: table
+        for each, table in zip(
+            schema.types, root.at_once(lambda each: _table(root, each), schema.types), strict=True
+        )
+    }
+    failpoint(_TABLES)
+    for path, columns in _HISTORIES:
+        _empty(root, path, columns)
+    failpoint(_HISTORY)
+    genesis = _genesis(root, actor, clock)
+    failpoint(_GENESIS)
+    catalog = _catalog(root, schema)
+    failpoint(_CATALOG)
+    version = _registered(catalog, schema, tables)
+    failpoint(_ROWS)
+    now = clock()
+    made = pointers.create(
+        Pointer(
+            name=MAIN,
+            native_branch=None,
+            parent_branch=None,
+            parent_manifest_version=None,
+            manifest_version=version,
+            head_commit_id=genesis,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    failpoint(_DONE)
+    if not made:
+        raise RepositoryExists(place=root.place, found="one that somebody made at the same time")
+
+
+def registration_metadata(declared: NodeType | EdgeType) -> dict[str, object]:
+    """Say of a type what its columns do not say."""
+    if isinstance(declared, NodeType):
+        return {}
+    return {"endpoints": {"src": declared.source, "dst": declared.target}}
+
+
+def _refuse_taken(root: Root, pointers: Pointers, schema: GraphSchema) -> None:
+    if pointers.get(MAIN) is not None:
+        raise RepositoryExists(place=root.place, found="a repository")
+    try:
+        catalog = root.open(MANIFEST)
+    except DatasetNotFound:
+        foreign = root.foreign_names()
+        if foreign:
+            raise RepositoryExists(
+                place=root.place, found=f"other things: {', '.join(foreign)}"
+            ) from None
+        return
+    except NotADataset as error:
+        raise RepositoryExists(place=root.place, found=f"{MANIFEST} with {error.found}") from error
+    begun_with = (catalog.schema.metadata or {}).get(_FINGERPRINT_KEY)
+    if begun_with is None:
+        raise RepositoryExists(place=root.place, found="a repository")
+    if begun_with != _fingerprint(schema):
+        found = (
+            "a creation with another schema that was never finished; finish it with that schema, "
+            "or remove what it left"
+        )
+        raise RepositoryExists(place=root.place, found=found)
+
+
+def _table(root: Root, declared: NodeType | EdgeType) -> Table:
+    return _empty(root, table_path(declared.table_key), declared.arrow_schema)
+
+
+def _empty(root: Root, path: str, columns: pa.Schema) -> Table:
+    """Make an empty dataset, or take the one that an earlier attempt has made."""
+    try:
+        return root.create(path, columns)
+    except DatasetExists:
+        table = root.open(path)
+        if table.count() or not table.schema.equals(columns):
+            found = f"{path}, which is no empty table of this schema"
+            if path != COMMITS:
+                raise RepositoryExists(place=root.place, found=found) from None
+        return table
+
+
+def _genesis(root: Root, actor: str | None, clock: Callable[[], datetime]) -> str:
+    log = GraphLog(root)
+    first = log.head(None)
+    if first is None:
+        first = GraphCommit(
+            graph_commit_id=new_ulid(),
+            parent_commit_id=None,
+            manifest_version=1,
+            actor_id=actor,
+            created_at=clock(),
+        )
+        log.write_genesis(first)
+    return first.graph_commit_id
+
+
+def _catalog(root: Root, schema: GraphSchema) -> Table:
+    begun = MANIFEST_SCHEMA.with_metadata({_FINGERPRINT_KEY: _fingerprint(schema)})
+    try:
+        return root.create(MANIFEST, stamped(begun), _CONFIG)
+    except DatasetExists:
+        return root.open(MANIFEST)
+
+
+def _registered(catalog: Table, schema: GraphSchema, tables: dict[str, Table]) -> int:
+    """Write the first rows, unless they are there: of two that do it, the second is refused."""
+    rows = [row for each in schema.types for row in _rows(each, tables[each.table_key])]
+    if not rows or catalog.count():
+        return catalog.version
+    try:
+        return catalog.merge_exclusively(
+            rows_to_arrow(rows), key="object_id", write_id=new_ulid()
+        ).version
+    except CommitConflict:
+        return catalog.refresh().version
+
+
+def _rows(declared: NodeType | EdgeType, table: Table) -> list[ManifestRow]:
+    key = declared.table_key
+    metadata = registration_metadata(declared)
+    return [
+        ManifestRow(
+            object_id=key,
+            object_type=TABLE,
+            location=table_path(key),
+            metadata=json.dumps(metadata, ensure_ascii=False) if metadata else None,
+            table_key=key,
+        ),
+        ManifestRow(
+            object_id=version_key(key, table.version),
+            object_type=TABLE_VERSION,
+            metadata=json.dumps({**version_metadata(table), "publish": 0}, ensure_ascii=False),
+            table_key=key,
+            table_version=table.version,
+            row_count=0,
+        ),
+    ]
+
+
+def _fingerprint(schema: GraphSchema) -> bytes:
+    described = sorted(
+        f"{each.table_key} {registration_metadata(each)} {each.arrow_schema.to_string()}"
+        for each in schema.types
+    )
+    return json.dumps(described, ensure_ascii=False).encode()

@@ -1,0 +1,1 @@
+"""The log of commits: projections of what the catalog's ``publish`` rows say."""

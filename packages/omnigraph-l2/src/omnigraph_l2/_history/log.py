@@ -1,0 +1,153 @@
+"""The log: ``_graph_commits.lance``, its actors and its notes, completed from the catalog.
+
+Always: a commit is in the catalog first, and here soon after. A writer that died leaves the log
+short, the next one completes it. Two that complete it at once may write a commit twice; it is read
+once. On a branch the log goes on from where the branch started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import Table
+from omnigraph_l1.errors import DatasetExists, DatasetNotFound
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.state import CatalogState
+from omnigraph_l2._history.records import actor_rows, commit_rows, commits_from, note_rows
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import COMMIT_ACTORS, COMMIT_NOTES, COMMITS
+from omnigraph_l2._storage.upkeep import kept_up
+
+__all__ = ["GraphLog"]
+
+_ACTORS = declare("l2.log.actors", "the actors are in the log, the commits are not yet")
+_NOTES = declare("l2.log.notes", "the notes are in the log, the commits are not yet")
+_COMMITS = declare("l2.log.commits", "the commits are in the log")
+
+_PAGE = 256
+_INDEXED = ("graph_commit_id", "operation_digest")
+
+
+@attrs.frozen
+class GraphLog:
+    """The log of a repository."""
+
+    _root: Root
+
+    def complete(self, state: CatalogState) -> int:
+        """Write down the commits of a catalog's state that the log lacks; give how many."""
+        if not state.publishes:
+            return 0
+        table = self._open(COMMITS, state.branch)
+        known = set(islice(_ids_newest_first(table), len(state.publishes) + _PAGE))
+        missing = [
+            made.commit for made in state.publishes if made.commit.graph_commit_id not in known
+        ]
+        if not missing:
+            return 0
+        self._add(COMMIT_ACTORS, None, actor_rows(missing))
+        failpoint(_ACTORS)
+        self._add(COMMIT_NOTES, None, note_rows(missing))
+        failpoint(_NOTES)
+        self._add(COMMITS, state.branch, commit_rows(missing))
+        failpoint(_COMMITS)
+        return len(missing)
+
+    def logged(self, state: CatalogState) -> frozenset[str]:
+        """Tell which commits of a catalog's state are in the log."""
+        table = self._open(COMMITS, state.branch)
+        return frozenset(islice(_ids_newest_first(table), len(state.publishes) + 2 * _PAGE))
+
+    def head(self, branch: str | None) -> GraphCommit | None:
+        """Give the newest commit on a branch, as far as the log goes."""
+        newest = max(
+            islice(_rows_newest_first(self._open(COMMITS, branch)), _PAGE),
+            key=lambda row: (row["manifest_version"], row["created_at"]),
+            default=None,
+        )
+        return None if newest is None else self._whole([newest])[0]
+
+    def find(self, commit_id: str, branch: str | None) -> GraphCommit | None:
+        """Find a commit by its id, on one branch."""
+        rows = self._open(COMMITS, branch).find("graph_commit_id", [commit_id]).to_pylist()
+        return self._whole(rows)[0] if rows else None
+
+    def operation(self, digest: str) -> str | None:
+        """Tell which commit an operation made."""
+        rows = self._found(COMMIT_NOTES, "operation_digest", [digest])
+        return rows[0]["graph_commit_id"] if rows else None
+
+    def newest_first(self, branch: str | None) -> Iterator[GraphCommit]:
+        """Walk the log of a branch back to the beginning, reading as little as is asked for."""
+        rows = iter(_rows_newest_first(self._open(COMMITS, branch)))
+        seen: set[str] = set()
+        while page := list(islice(rows, _PAGE)):
+            for commit in self._whole(page):
+                if commit.graph_commit_id not in seen:
+                    seen.add(commit.graph_commit_id)
+                    yield commit
+
+    def write_genesis(self, commit: GraphCommit) -> None:
+        """Write the first commit of all."""
+        self._add(COMMITS, None, commit_rows([commit]))
+
+    def fork(self, branch: str, parent: str | None) -> None:
+        """Let the log of a new branch go on from where that of its parent is."""
+        self._root.remember(COMMITS, self._open(COMMITS, parent).fork(branch, fresh=True))
+
+    def _whole(self, rows: Sequence[dict[str, Any]]) -> list[GraphCommit]:
+        ids = [row["graph_commit_id"] for row in rows]
+        actors = self._found(COMMIT_ACTORS, "graph_commit_id", ids)
+        notes = self._found(COMMIT_NOTES, "graph_commit_id", ids)
+        return commits_from(rows, actors, notes)
+
+    def _found(self, path: str, column: str, values: Sequence[str]) -> list[dict[str, Any]]:
+        try:
+            table = self._open(path, None)
+        except DatasetNotFound:
+            return []  # the original program made none
+        found: list[dict[str, Any]] = table.find(column, values).to_pylist()
+        return found
+
+    def _open(self, path: str, branch: str | None) -> Table:
+        return self._root.open(path, branch=branch)
+
+    def _add(self, path: str, branch: str | None, rows: pa.Table) -> None:
+        if not rows.num_rows:
+            return
+        try:
+            table = self._open(path, branch)
+        except DatasetNotFound:
+            table = self._made(path, rows.schema)
+        written = table.append(rows).table
+        indexed = [name for name in _INDEXED if name in rows.schema.names]
+        self._root.remember(path, kept_up(written, indexed))
+
+    def _made(self, path: str, schema: pa.Schema) -> Table:
+        try:
+            return self._root.create(path, schema)
+        except DatasetExists:
+            return self._open(path, None)
+
+
+def _ids_newest_first(table: Table) -> Iterator[str]:
+    for row in _rows_newest_first(table, ("graph_commit_id",)):
+        yield row["graph_commit_id"]
+
+
+def _rows_newest_first(
+    table: Table, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Read page by page from the end: rows are only ever added there."""
+    end = table.count()
+    while end > 0:
+        start = max(0, end - _PAGE)
+        page = table.read(columns=columns, offset=start, limit=end - start)
+        yield from reversed(page.to_pylist())
+        end = start

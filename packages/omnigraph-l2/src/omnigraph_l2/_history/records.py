@@ -1,0 +1,104 @@
+"""Commits as rows of the log's datasets, and back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.planning import operation_digest
+from omnigraph_l2._history.schemas import ACTORS_SCHEMA, COMMITS_SCHEMA, NOTES_SCHEMA
+
+__all__ = ["actor_rows", "commit_rows", "commits_from", "note_rows"]
+
+
+def commit_rows(commits: Iterable[GraphCommit]) -> pa.Table:
+    """Write commits down."""
+    return _table(
+        (
+            {
+                "graph_commit_id": each.graph_commit_id,
+                "manifest_branch": each.manifest_branch,
+                "manifest_version": each.manifest_version,
+                "parent_commit_id": each.parent_commit_id,
+                "merged_parent_commit_id": each.merged_parent_commit_id,
+                "created_at": _naive(each.created_at),
+            }
+            for each in commits
+        ),
+        COMMITS_SCHEMA,
+    )
+
+
+def actor_rows(commits: Iterable[GraphCommit]) -> pa.Table:
+    """Write down who made them, where that is known."""
+    return _table(
+        (
+            {
+                "graph_commit_id": each.graph_commit_id,
+                "actor_id": each.actor_id,
+                "created_at": _naive(each.created_at),
+            }
+            for each in commits
+            if each.actor_id is not None
+        ),
+        ACTORS_SCHEMA,
+    )
+
+
+def note_rows(commits: Iterable[GraphCommit]) -> pa.Table:
+    """Write down what the original program's columns have no place for."""
+    return _table(
+        (
+            {
+                "graph_commit_id": each.graph_commit_id,
+                "message": each.message,
+                "run_id": each.run_id,
+                "operation_hash": each.operation_hash,
+                "operation_digest": None
+                if each.operation_hash is None
+                else operation_digest(each.operation_hash),
+            }
+            for each in commits
+            if (each.message, each.run_id, each.operation_hash) != (None, None, None)
+        ),
+        NOTES_SCHEMA,
+    )
+
+
+def commits_from(
+    rows: Sequence[Mapping[str, Any]],
+    actors: Iterable[Mapping[str, Any]],
+    notes: Iterable[Mapping[str, Any]],
+) -> list[GraphCommit]:
+    """Read commits. One that stands twice (two writers completed the log at once) comes once."""
+    actor_of = {row["graph_commit_id"]: row["actor_id"] for row in actors}
+    note_of = {row["graph_commit_id"]: row for row in notes}
+    found: dict[str, GraphCommit] = {}
+    for row in rows:
+        commit_id = row["graph_commit_id"]
+        note = note_of.get(commit_id, {})
+        found[commit_id] = GraphCommit(
+            graph_commit_id=commit_id,
+            parent_commit_id=row["parent_commit_id"],
+            merged_parent_commit_id=row["merged_parent_commit_id"],
+            manifest_branch=row["manifest_branch"],
+            manifest_version=row["manifest_version"],
+            actor_id=actor_of.get(commit_id),
+            message=note.get("message"),
+            created_at=row["created_at"].replace(tzinfo=timezone.utc),
+            run_id=note.get("run_id"),
+            operation_hash=note.get("operation_hash"),
+        )
+    return list(found.values())
+
+
+def _table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+
+
+def _naive(moment: datetime) -> datetime:
+    return moment.astimezone(timezone.utc).replace(tzinfo=None)

@@ -1,0 +1,132 @@
+"""One branch of ``__manifest``, kept up to date in memory.
+
+Always: the state is that of one version of the catalog. Following it reads only fragments that are
+new; after a compaction, everything once. It never goes back. It writes only by
+``merge_exclusively``, so that a key can be inserted once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+
+import attrs
+
+from omnigraph_l1 import Table
+from omnigraph_l2._catalog.rows import (
+    CREATED,
+    MANIFEST_SCHEMA,
+    UPDATED,
+    ManifestRow,
+    rows_from_arrow,
+    rows_to_arrow,
+)
+from omnigraph_l2._catalog.state import CatalogState, empty_state, fold
+from omnigraph_l2._manifest.migrations import check
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
+
+__all__ = ["Catalog", "Loaded", "load", "read_rows"]
+
+_COLUMNS = (*MANIFEST_SCHEMA.names, CREATED, UPDATED)
+
+
+@attrs.frozen(kw_only=True)
+class Loaded:
+    """A version of the catalog: the handle on it, and what it says."""
+
+    table: Table
+    state: CatalogState
+    fragments: frozenset[int]
+
+
+def load(table: Table, place: str) -> Loaded:
+    """Read a version of the catalog as a whole."""
+    check(table)
+    state = fold(empty_state(place, table.branch), read_rows(table), table.version)
+    return Loaded(table=table, state=state, fragments=frozenset(table.fragments()))
+
+
+def read_rows(table: Table, fragments: Collection[int] | None = None) -> list[ManifestRow]:
+    """Read rows of the catalog, of all fragments or of some."""
+    return rows_from_arrow(table.read(columns=_COLUMNS, fragments=fragments))
+
+
+def _followed(before: Loaded, table: Table) -> Loaded:
+    if table.version == before.table.version:
+        return before
+    fragments = frozenset(table.fragments())
+    if not before.fragments <= fragments or table.version < before.table.version:
+        return load(table, before.state.place)
+    check(table)
+    rows = read_rows(table, fragments - before.fragments)
+    state = fold(before.state, rows, table.version)
+    return Loaded(table=table, state=state, fragments=fragments)
+
+
+class Catalog:
+    """A branch of the catalog. Threads may share it."""
+
+    def __init__(self, root: Root, branch: str | None) -> None:
+        self._root = root
+        self._branch = branch
+        self._lock = threading.RLock()
+        self._loaded: Loaded | None = None
+
+    @property
+    def branch(self) -> str | None:
+        """The native branch; None is main."""
+        return self._branch
+
+    def refresh(self) -> Loaded:
+        """Catch up with what others published."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = load(self._open(), self._root.place)
+            else:
+                self._loaded = _followed(self._loaded, self._loaded.table.refresh())
+            return self._loaded
+
+    def at(self, version: int) -> Loaded:
+        """Read an older version of the catalog."""
+        with self._lock:
+            if self._loaded is not None and self._loaded.table.version == version:
+                return self._loaded
+            table = self._open() if self._loaded is None else self._loaded.table
+        return load(table.at(version), self._root.place)
+
+    def merge(self, rows: Sequence[ManifestRow], *, write_id: str) -> Loaded:
+        """Write rows onto the version that was last refreshed; raise what L1 raises."""
+        with self._lock:
+            before = self.refresh() if self._loaded is None else self._loaded
+        commit = before.table.merge_exclusively(
+            rows_to_arrow(rows), key="object_id", write_id=write_id
+        )
+        with self._lock:
+            if not commit.follows_base:
+                return self._follow(commit.table)
+            written = Loaded(
+                table=commit.table,
+                state=fold(before.state, rows, commit.version),
+                fragments=frozenset(commit.table.fragments()),
+            )
+            if self._loaded is None or self._loaded.table.version < commit.version:
+                self._loaded = written
+            return written
+
+    def moved_to(self, table: Table) -> None:
+        """Follow to a version that upkeep made."""
+        with self._lock:
+            self._follow(table)
+
+    def _follow(self, table: Table) -> Loaded:
+        if self._loaded is None:
+            self._loaded = load(table, self._root.place)
+        elif table.version > self._loaded.table.version:
+            self._loaded = _followed(self._loaded, table)
+        return self._loaded
+
+    def _open(self) -> Table:
+        return Table.open(
+            self._root.child(MANIFEST), branch=self._branch, durability=self._root.durability
+        )

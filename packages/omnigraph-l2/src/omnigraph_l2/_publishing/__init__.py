@@ -1,0 +1,1 @@
+"""Making a change of many tables visible at once."""

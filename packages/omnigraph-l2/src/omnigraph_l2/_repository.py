@@ -1,0 +1,251 @@
+"""The repository: what users hold. It only delegates.
+
+Always: one handle serves many threads of one process. Reading needs no write access.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from itertools import islice
+from types import TracebackType
+from typing import Any, TypeVar
+
+from omnigraph_l1 import Durability, Storage, new_ulid
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.pointers import MAIN, Pointers
+from omnigraph_l2._catalog.changes import Change, Intent
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.planning import check_expectations
+from omnigraph_l2._creating import create
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._opening import check_may_publish, opened
+from omnigraph_l2._publishing.turns import Turns
+from omnigraph_l2._schema import GraphSchema
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._snapshots.finding import snapshot_at
+from omnigraph_l2._storage import Root
+from omnigraph_l2._transactions.retrying import retry
+from omnigraph_l2._transactions.transaction import Author, Transaction
+from omnigraph_l2.errors import TransactionClosed, UnknownBranch, UnknownCommit
+
+__all__ = ["Repository"]
+
+_T = TypeVar("_T")
+_TIMEOUT_SECONDS = 60.0
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class Repository:
+    """A graph on disk or in an object store. ``init`` makes one, ``open`` opens one."""
+
+    def __init__(self, root: Root, *, actor: str | None, clock: Callable[[], datetime]) -> None:
+        self._root = root
+        self._actor = actor
+        self._clock = clock
+        self._turns = Turns(root)
+        self._log = GraphLog(root)
+        self._pointers = Pointers(root, clock)
+        self._branches: dict[str, GraphBranch] = {}
+        self._closed = False
+
+    @classmethod
+    def init(
+        cls,
+        uri: str | os.PathLike[str],
+        schema: GraphSchema | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        actor: str | None = None,
+        durability: Durability | str | None = None,
+    ) -> Repository:
+        """Make a repository where nothing is. After a crash, just call it again."""
+        with border():
+            root = _root(uri, storage_options, durability)
+            create(root, schema or GraphSchema(), actor=actor, clock=_now)
+        return cls(root, actor=actor, clock=_now)
+
+    @classmethod
+    def open(
+        cls,
+        uri: str | os.PathLike[str],
+        storage_options: Mapping[str, Any] | None = None,
+        actor: str | None = None,
+        durability: Durability | str | None = None,
+    ) -> Repository:
+        """Open a repository."""
+        with border():
+            root = _root(uri, storage_options, durability)
+            repository = cls(root, actor=actor, clock=_now)
+            opened(root, repository._branch(MAIN).catalog, repository._pointers)
+        return repository
+
+    @property
+    def uri(self) -> str:
+        """Where the repository is."""
+        return self._root.place
+
+    # Reading.
+
+    def snapshot(
+        self,
+        branch: str = MAIN,
+        *,
+        version: int | None = None,
+        commit: str | None = None,
+        as_of: datetime | None = None,
+    ) -> Snapshot:
+        """Give the graph as it is, or as it was at a version, a commit, or a moment."""
+        with border():
+            return snapshot_at(
+                self._root, self._branch(branch), version=version, commit=commit, as_of=as_of
+            )
+
+    def log(self, branch: str = MAIN, limit: int | None = None) -> list[GraphCommit]:
+        """List the commits of a branch, newest first."""
+        with border():
+            return list(islice(self._branch(branch).newest_first(), limit))
+
+    def commit(self, commit_id: str) -> GraphCommit:
+        """Find a commit by its id."""
+        with border():
+            found = self._branch(MAIN).find(commit_id)
+        if found is None:
+            raise UnknownCommit(commit_id=commit_id)
+        return found
+
+    # Changing.
+
+    def transaction(
+        self,
+        branch: str = MAIN,
+        *,
+        actor: str | None = None,
+        message: str | None = None,
+        operation_hash: str | None = None,
+        check_edges: bool = True,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> Transaction:
+        """Begin to change tables together: ``with repo.transaction() as tx: …``.
+
+        The same ``operation_hash`` again gives the first commit, for ever. Without
+        ``check_edges`` it is not checked that the ends of edges exist.
+        """
+        with border():
+            target = self._branch(branch)
+        author = Author(
+            actor=self._actor if actor is None else actor,
+            message=message,
+            operation_hash=operation_hash,
+        )
+        return Transaction(
+            target,
+            root=self._root,
+            turns=self._turns,
+            clock=self._clock,
+            author=author,
+            check_edges=check_edges,
+            timeout=timeout,
+        )
+
+    def retry(
+        self, fn: Callable[[Transaction], _T], branch: str = MAIN, *, attempts: int = 20, **how: Any
+    ) -> _T:
+        """Run ``fn(tx)`` in a transaction, and again on a fresh one after each lost race."""
+        return retry(lambda: self.transaction(branch, **how), fn, attempts=attempts)
+
+    def publish(
+        self,
+        changes: Sequence[Change],
+        *,
+        branch: str = MAIN,
+        expected_table_versions: Mapping[str, int] | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> GraphCommit | None:
+        """Publish versions of tables that were written by other means.
+
+        Without changes nothing is written, and the expectations are checked.
+        """
+        expected = dict(expected_table_versions or {})
+        with border():
+            target = self._branch(branch)
+            if not changes:
+                check_expectations(target.catalog.refresh().state, expected)
+                return None
+            intent = Intent(
+                graph_commit_id=new_ulid(),
+                changes=tuple(changes),
+                expected=expected,
+                created_at=self._clock(),
+                actor_id=self._actor if actor is None else actor,
+                message=message,
+            )
+            return target.publish(intent, timeout=timeout)
+
+    def flush(self) -> None:
+        """Write down in the log what this handle has published, so that other programs see it."""
+        with border():
+            for branch in list(self._branches.values()):
+                if branch.has_published:
+                    branch.complete_log()
+
+    def close(self) -> None:
+        """Flush, and let go of what is open. Closing twice does nothing."""
+        if self._closed:
+            return
+        self.flush()
+        self._closed = True
+        self._root.close()
+
+    def __enter__(self) -> Repository:  # noqa: PYI034  # Self needs Python 3.11
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Repository at {self.uri}>"
+
+    def _branch(self, name: str) -> GraphBranch:
+        if self._closed:
+            raise TransactionClosed(what="repository handle", state="closed")
+        known = self._branches.get(name)
+        if known is not None:
+            return known
+        native: str | None = None
+        if name != MAIN:
+            pointer = self._pointers.get(name)
+            if pointer is None:
+                raise UnknownBranch(place=self.uri, branch=name)
+            native = pointer.native_branch
+        made = GraphBranch(
+            name,
+            native,
+            root=self._root,
+            pointers=self._pointers,
+            log=self._log,
+            turns=self._turns,
+            check=lambda: check_may_publish(self._root),
+        )
+        return self._branches.setdefault(name, made)
+
+
+def _root(
+    uri: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None,
+    durability: Durability | str | None,
+) -> Root:
+    storage = Storage.resolve(uri, storage_options)
+    kind = Durability.FULL if durability is None else Durability(durability)
+    return Root(storage, kind)

@@ -1,0 +1,5 @@
+"""Reading the graph as it was at one moment."""
+
+from omnigraph_l2._snapshots.snapshot import Snapshot
+
+__all__ = ["Snapshot"]

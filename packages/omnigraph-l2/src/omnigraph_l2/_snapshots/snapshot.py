@@ -1,0 +1,140 @@
+"""A snapshot: all tables as one commit left them.
+
+Always: it never changes, whatever others publish. What was cleaned up under it is
+``SnapshotExpired``, never wrong rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph_l1 import Table
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.state import CatalogState, TableEntry
+from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import CorruptRepository, UnknownTable
+
+__all__ = ["Snapshot", "declared_type"]
+
+_GIVEN = {"node": ("id",), "edge": ("id", "src", "dst")}
+
+
+class Snapshot:
+    """The graph at one moment. Get one from ``repo.snapshot``."""
+
+    def __init__(
+        self, root: Root, branch: str, state: CatalogState, commit: GraphCommit | None
+    ) -> None:
+        self._root = root
+        self._state = state
+        self.branch = branch
+        """The name of the graph branch."""
+        self.commit = commit
+        """The commit that made it; None where there is no log."""
+
+    @property
+    def version(self) -> int:
+        """The version of the catalog."""
+        return self._state.version
+
+    @property
+    def tables(self) -> Mapping[str, TableEntry]:
+        """The tables, by table key."""
+        return self._state.tables
+
+    @cached_property
+    def schema(self) -> GraphSchema:
+        """The types, as the tables have them."""
+        keys = list(self.tables)
+        columns = self._root.at_once(lambda key: self._open(key).schema, keys)
+        types = [
+            declared_type(self._state, key, schema)
+            for key, schema in zip(keys, columns, strict=True)
+        ]
+        return GraphSchema(
+            nodes=tuple(each for each in types if isinstance(each, NodeType)),
+            edges=tuple(each for each in types if isinstance(each, EdgeType)),
+        )
+
+    def dataset(self, table_key: str) -> LanceDataset:
+        """Give Lance's own handle on a table, pinned here. Read with it; never write."""
+        return self._open(table_key).dataset
+
+    def scan(
+        self,
+        table_key: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002 - the name in the API contract
+        *,
+        batch_size: int | None = None,
+    ) -> pa.RecordBatchReader:
+        """Read rows in batches."""
+        with table_border(table_key):
+            reader = self._open(table_key).scan(columns, filter, batch_size=batch_size)
+        return pa.RecordBatchReader.from_batches(reader.schema, _told(table_key, reader))
+
+    def read(
+        self,
+        table_key: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002
+    ) -> pa.Table:
+        """Read rows into memory."""
+        return self.scan(table_key, columns, filter).read_all()
+
+    def find(
+        self, table_key: str, ids: Sequence[str], *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Read rows by id, through the index where there is one."""
+        with table_border(table_key):
+            return self._open(table_key).find("id", list(ids), columns=columns)
+
+    def _open(self, table_key: str) -> Table:
+        entry = self.entry(table_key)
+        with table_border(table_key):
+            return self._root.open(
+                entry.table_path, branch=entry.table_branch, version=entry.table_version
+            )
+
+    def entry(self, table_key: str) -> TableEntry:
+        """Give the entry of a table, or raise ``UnknownTable``."""
+        entry = self.tables.get(table_key)
+        if entry is None:
+            raise UnknownTable(table_key=table_key, known=tuple(self.tables))
+        return entry
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self.branch!r} at version {self.version}: {len(self.tables)} tables>"
+
+
+def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> NodeType | EdgeType:
+    """Tell the type that a table was declared as, from its columns and its ``table`` row."""
+    kind, _, name = table_key.partition(":")
+    given = _GIVEN.get(kind)
+    if given is None or any(column not in schema.names for column in given):
+        detail = f"its columns are {', '.join(schema.names)}, expected {given} among them"
+        raise CorruptRepository(place=state.place, item=table_key, detail=detail)
+    fields = [field for field in schema if field.name not in given]
+    properties = {field.name: field.type for field in fields}
+    required = tuple(field.name for field in fields if not field.nullable)
+    if kind == "node":
+        return NodeType(name, properties, required=required)
+    registration = state.registrations.get(table_key)
+    ends = {} if registration is None else registration.metadata.get("endpoints") or {}
+    return EdgeType(name, ends.get("src"), ends.get("dst"), properties, required=required)
+
+
+def _told(table_key: str, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    while True:
+        try:
+            with table_border(table_key):
+                batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        yield batch

@@ -1,0 +1,51 @@
+"""The names below the root of a repository: see docs/format.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "BRANCH_REFS",
+    "COMMITS",
+    "COMMIT_ACTORS",
+    "COMMIT_NOTES",
+    "MANIFEST",
+    "OPERATION_REFS",
+    "ORIGINAL_SCHEMA",
+    "OWN_NAMES",
+    "RUNS",
+    "RUN_ACTORS",
+    "SCHEMA_LOCK_BRANCH",
+    "TURNS",
+]
+
+MANIFEST: Final = "__manifest"
+COMMITS: Final = "_graph_commits.lance"
+COMMIT_ACTORS: Final = "_graph_commit_actors.lance"
+COMMIT_NOTES: Final = "_graph_commit_notes.lance"
+RUNS: Final = "_graph_runs.lance"
+RUN_ACTORS: Final = "_graph_run_actors.lance"
+BRANCH_REFS: Final = "_refs/branches"
+OPERATION_REFS: Final = "_refs/operations"
+TURNS: Final = "_turn"
+
+OWN_NAMES: Final = frozenset(
+    {
+        MANIFEST,
+        COMMITS,
+        COMMIT_ACTORS,
+        COMMIT_NOTES,
+        RUNS,
+        RUN_ACTORS,
+        TURNS,
+        "nodes",
+        "edges",
+        "_refs",
+    }
+)
+"""What may lie at the root while a repository is being made."""
+
+ORIGINAL_SCHEMA: Final = "_schema.pg"
+"""Where this file is, the original program may change the schema."""
+SCHEMA_LOCK_BRANCH: Final = "__schema_apply_lock__"
+"""While this native branch of the catalog exists, it does."""

@@ -1,0 +1,1 @@
+"""Changing several tables together: what a transaction holds, checks and commits."""

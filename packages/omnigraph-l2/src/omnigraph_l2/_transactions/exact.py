@@ -1,0 +1,59 @@
+"""Committing to a table so that the new version is exactly its base plus this change.
+
+Always: what comes back holds no row of anybody else, whatever others commit to the same dataset
+meanwhile, and whatever a crash has left at its head. Versions that turned out to hold a stranger's
+rows are left where they are: nobody publishes them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from omnigraph_l1 import Staged, Table
+from omnigraph_l1.errors import CommitConflict
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._events import emit
+
+__all__ = ["commit_exactly"]
+
+_RESTORED = declare("l2.table.restored", "the head of a table is its pinned version again")
+_COMMITTED = declare("l2.table.committed", "a table has the change, and nobody can see it")
+
+_PATIENCE_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
+
+
+def commit_exactly(base: Table, stage: Callable[[Table], Staged]) -> Table:
+    """Commit a change on ``base``; give the version that holds it, or ``base`` for no change."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    pause = _FIRST_PAUSE
+    on = base
+    if base.place.is_local and base.refresh().version != base.version:
+        # Elsewhere looking costs a request, and the commit itself finds out.
+        on = _restored(base)
+    while True:
+        change = stage(on)
+        if change.is_empty:
+            return base
+        try:
+            done = on.commit(change)
+        except CommitConflict:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            failpoint(_COMMITTED)
+            if done.follows_base:
+                return done.table
+        emit("stranger_at_head", place=str(base.place), branch=base.branch, base=base.version)
+        if on is not base:
+            time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        on = _restored(base)
+
+
+def _restored(base: Table) -> Table:
+    restored = base.restore(base.version).table
+    failpoint(_RESTORED)
+    return restored

@@ -1,0 +1,130 @@
+"""What a transaction does to one table, as values that can be applied again.
+
+Always: an operation holds all that it takes to apply it on another version of the table, so that a
+lost race does not need the user's data a second time. Files that it wrote are written once.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import Staged, Table, WrittenFragments
+from omnigraph_l2._data.ids import IdSet
+from omnigraph_l2._data.spool import Spool
+
+__all__ = ["Append", "DeleteIds", "DeleteWhere", "Operation", "Overwrite", "Upsert"]
+
+
+class Operation(Protocol):
+    """One change of one table."""
+
+    @property
+    def fits_any_base(self) -> bool:
+        """Whether it means the same on a later version of the table."""
+
+    def stage(self, on: Table) -> Staged:
+        """Compute it on a version."""
+
+    def close(self) -> None:
+        """Let go of what is kept on disk meanwhile."""
+
+
+@attrs.frozen(kw_only=True)
+class Append:
+    """Add rows that are written already."""
+
+    written: tuple[WrittenFragments, ...]
+    ids: IdSet | None
+    """The ids of the rows; None where others wrote them, and they have to be read."""
+    ends: tuple[IdSet, IdSet] | None = None
+    fits_any_base: bool = attrs.field(default=True, init=False)
+
+    def stage(self, on: Table) -> Staged:
+        """Add them."""
+        return on.stage_written(self.written)
+
+    def close(self) -> None:
+        """Let go of ids."""
+        _close(self.ids, *(self.ends or ()))
+
+
+@attrs.frozen(kw_only=True)
+class Overwrite:
+    """Replace all rows by rows that are written already."""
+
+    written: tuple[WrittenFragments, ...]
+    ids: IdSet | None
+    ends: tuple[IdSet, IdSet] | None = None
+    fits_any_base: bool = attrs.field(default=False, init=False)
+
+    def stage(self, on: Table) -> Staged:
+        """Replace all."""
+        return on.stage_written(self.written, replace_all=True)
+
+    def close(self) -> None:
+        """Let go of ids."""
+        _close(self.ids, *(self.ends or ()))
+
+
+@attrs.frozen(kw_only=True)
+class Upsert:
+    """Replace rows by id, and add the others."""
+
+    rows: Spool
+    ends: tuple[IdSet, IdSet] | None = None
+    fits_any_base: bool = attrs.field(default=True, init=False)
+
+    def stage(self, on: Table) -> Staged:
+        """Match by id."""
+        return on.stage_upsert(self.rows.reader(), "id")
+
+    def close(self) -> None:
+        """Let go of rows and ids."""
+        _close(self.rows, *(self.ends or ()))
+
+
+@attrs.frozen(kw_only=True)
+class DeleteWhere:
+    """Delete the rows that a filter matches."""
+
+    predicate: str
+    fits_any_base: bool = attrs.field(default=False, init=False)
+
+    def stage(self, on: Table) -> Staged:
+        """Find and mark them."""
+        return on.stage_delete(self.predicate)
+
+    def doomed(self, on: Table) -> pa.Table:
+        """Read the ids of the rows that it would delete."""
+        return on.read(columns=["id"], filter=self.predicate)
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+@attrs.frozen(kw_only=True)
+class DeleteIds:
+    """Delete the rows with these ids, where they are there."""
+
+    ids: tuple[str, ...]
+    fits_any_base: bool = attrs.field(default=True, init=False)
+
+    def stage(self, on: Table) -> Staged:
+        """Find and mark them."""
+        return on.stage_delete_keys("id", self.ids)
+
+    def doomed(self, on: Table) -> pa.Table:
+        """Read the ids of the rows that it would delete."""
+        return on.find("id", self.ids, columns=["id"])
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _close(*kept: IdSet | Spool | None) -> None:
+    for each in kept:
+        if each is not None:
+            each.close()

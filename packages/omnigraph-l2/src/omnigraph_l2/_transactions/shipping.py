@@ -1,0 +1,62 @@
+"""Rows that other processes write for a transaction.
+
+Always: a target can be pickled and shows no secret; what it writes is seen by nobody until the
+transaction that it came from takes it in and commits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import WriteTarget as TableTarget
+from omnigraph_l1 import WrittenFragments
+from omnigraph_l2._data.incoming import incoming
+from omnigraph_l2._data.problems import DataProblems
+from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2.errors import DataProblem, InvalidData
+
+__all__ = ["Staged", "WriteTarget"]
+
+
+@attrs.frozen(kw_only=True)
+class Staged:
+    """What one writer wrote, to be sent home."""
+
+    table_key: str
+    written: WrittenFragments = attrs.field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.written.rows
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the files are."""
+        return self.written.size_bytes
+
+
+@attrs.frozen(kw_only=True)
+class WriteTarget:
+    """Where another process may write rows for one table."""
+
+    table_key: str
+    target: TableTarget = attrs.field(repr=False)
+    schema: pa.Schema = attrs.field(repr=False)
+    """The columns that the rows must have."""
+
+    def write(self, data: Any) -> Staged:
+        """Write rows that nobody sees yet; send what this gives back to the transaction."""
+        with table_border(self.table_key):
+            try:
+                coming = incoming(data, self.schema, what=self.table_key)
+                written = self.target.write(coming.reader())
+            except DataProblems as found:
+                problems = tuple(
+                    DataProblem(each.column, each.problem, each.row) for each in found.problems
+                )
+                raise InvalidData(table_key=self.table_key, problems=problems) from None
+        return Staged(table_key=self.table_key, written=written)

@@ -1,0 +1,484 @@
+"""A transaction: changes of several tables that become visible together, or not at all.
+
+Always: what it publishes is its pinned version of each table plus its own changes; every table that
+it wrote, expected, or looked at for a check is still as it was seen, at the moment of the publish.
+A race that was lost is run again where that gives the same result. An exception publishes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import Table, new_ulid
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._catalog.changes import Change, Intent, TableUpdate
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.planning import check_expectations, operation_digest
+from omnigraph_l2._catalog.state import CatalogState
+from omnigraph_l2._data.ids import IdSet
+from omnigraph_l2._data.incoming import Incoming, incoming
+from omnigraph_l2._data.problems import DataProblems, SpillFailed
+from omnigraph_l2._data.spool import Spool
+from omnigraph_l2._errors.translating import border, table_border
+from omnigraph_l2._events import emit
+from omnigraph_l2._publishing.turns import Turns, lineage
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._storage import Root
+from omnigraph_l2._transactions.edges import (
+    ENDS,
+    check_ends,
+    check_removed,
+    edge_tables_at,
+    node_tables_of,
+)
+from omnigraph_l2._transactions.operations import (
+    Append,
+    DeleteIds,
+    DeleteWhere,
+    Operation,
+    Overwrite,
+    Upsert,
+)
+from omnigraph_l2._transactions.shipping import Staged, WriteTarget
+from omnigraph_l2._transactions.version_facts import version_metadata
+from omnigraph_l2._transactions.working import WorkingTable
+from omnigraph_l2.errors import (
+    DataProblem,
+    ExpectedVersionMismatch,
+    InvalidData,
+    InvalidRequest,
+    StorageError,
+    TransactionClosed,
+)
+
+__all__ = ["Author", "Transaction"]
+
+_INDEXED = {"node": ("id",), "edge": ("id",)}
+
+
+@attrs.frozen(kw_only=True)
+class Author:
+    """What a commit says of itself."""
+
+    actor: str | None = None
+    message: str | None = None
+    operation_hash: str | None = None
+    run_id: str | None = None
+
+
+class Transaction:
+    """Changes that become visible together. Get one from ``repo.transaction``; use it once."""
+
+    def __init__(
+        self,
+        branch: GraphBranch,
+        *,
+        root: Root,
+        turns: Turns,
+        clock: Callable[[], Any],
+        author: Author,
+        check_edges: bool,
+        timeout: float,
+    ) -> None:
+        self._branch = branch
+        self._root = root
+        self._turns = turns
+        self._clock = clock
+        self._author = author
+        self._check_edges = check_edges
+        self._timeout = timeout
+        self._state: CatalogState | None = None
+        self._working: dict[str, WorkingTable] = {}
+        self._expected: dict[str, int] = {}
+        self._ended = "not begun"
+        self._repeats: GraphCommit | None = None
+        self._commit_id = new_ulid()
+        self.commit: GraphCommit | None = None
+        """What was published; None before that, or where nothing was changed."""
+
+    def __enter__(self) -> Transaction:  # noqa: PYI034  # Self needs Python 3.11
+        if self._ended != "not begun":
+            raise TransactionClosed(what="transaction", state=self._ended)
+        with border():
+            self._state = self._branch.catalog.refresh().state
+            self._repeats = self._done_before(self._state)
+        self._ended = ""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                with border():
+                    self.commit = self._repeats or self._commit()
+                self._ended = "committed"
+            else:
+                self._ended = "abandoned"
+        except BaseException:
+            self._ended = "failed"
+            raise
+        finally:
+            for working in self._working.values():
+                working.close()
+
+    @property
+    def commit_id(self) -> str:
+        """The id that the commit will have. After ``CommitOutcomeUnknown``, look for it."""
+        return self._commit_id
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the operation was done before: then nothing of this will be done again."""
+        return self._repeats is not None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The graph as this transaction found it, without its own changes."""
+        state = self._open_state()
+        with border():
+            return Snapshot(self._root, self._branch.name, state, self._branch.head(state))
+
+    # Changing.
+
+    def append(self, table_key: str, data: Any) -> None:
+        """Add rows with new ids."""
+        working, coming = self._incoming(table_key, data)
+        written, ids, ends = self._write(working, coming)
+        self._do(working, Append(written=written, ids=ids, ends=ends))
+
+    def overwrite(self, table_key: str, data: Any) -> None:
+        """Replace all rows."""
+        working, coming = self._incoming(table_key, data)
+        written, ids, ends = self._write(working, coming)
+        self._do(working, Overwrite(written=written, ids=ids, ends=ends))
+
+    def upsert(self, table_key: str, data: Any) -> None:
+        """Replace rows by id, and add the others. A nullable column that is not given is kept."""
+        working, coming = self._incoming(table_key, data, may_lack_nullable=True)
+        rows, ends = Spool(coming.schema, coming), self._ends(table_key)
+        with _data_border(table_key):
+            for batch in rows:
+                _collect(ends, batch)
+        self._do(working, Upsert(rows=rows, ends=ends))
+
+    def delete(
+        self, table_key: str, predicate: str | None = None, *, ids: Iterable[str] | None = None
+    ) -> None:
+        """Delete the rows that a filter matches, or those with these ids."""
+        if (predicate is None) == (ids is None):
+            reason = "say either which rows match, or which ids; 'true' matches every row"
+            raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
+        working = self._table(table_key)
+        if predicate is not None:
+            with table_border(table_key):
+                working.base.count(predicate)  # an invalid filter is told here, not at the end
+            self._do(working, DeleteWhere(predicate=predicate))
+        else:
+            listed: tuple[Any, ...] = tuple(ids or ())
+            wrong = [each for each in listed if not isinstance(each, str)]
+            if wrong:
+                problem = DataProblem("id", f"an id is text, found {wrong[0]!r}")
+                raise InvalidData(table_key=table_key, problems=(problem,))
+            self._do(working, DeleteIds(ids=listed))
+
+    def stage(self, table_key: str) -> WriteTarget:
+        """Give what another process needs to write rows for a table. It can be pickled."""
+        working = self._table(table_key)
+        base = working.base
+        return WriteTarget(table_key=table_key, target=base.write_target, schema=base.schema)
+
+    def append_staged(self, table_key: str, staged: Staged | Iterable[Staged]) -> None:
+        """Add rows that others wrote with ``stage``."""
+        parts = (staged,) if isinstance(staged, Staged) else tuple(staged)
+        for part in parts:
+            if part.table_key != table_key:
+                reason = f"the rows were written for {part.table_key}; stage them again"
+                raise InvalidRequest(what=f"Appending to {table_key}", reason=reason)
+        written = tuple(part.written for part in parts)
+        self._do(self._table(table_key), Append(written=written, ids=None))
+
+    # Reading and expecting.
+
+    def read(
+        self,
+        table_key: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002 - the name in the API contract
+    ) -> pa.Table:
+        """Read rows, with what this transaction did to them so far."""
+        with table_border(table_key):
+            return self._current(table_key).read(columns, filter)
+
+    def scan(
+        self,
+        table_key: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,  # noqa: A002
+    ) -> pa.RecordBatchReader:
+        """Read the same in batches."""
+        with table_border(table_key):
+            return self._current(table_key).scan(columns, filter)
+
+    def expect(self, table_key: str, version: int | None = None) -> None:
+        """Publish only if this table is then still at a version: the one that is seen here."""
+        seen = self._open_state().latest(table_key)
+        if version is not None and version != seen:
+            raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=seen)
+        self._expected[table_key] = seen
+
+    # Inside.
+
+    def _open_state(self) -> CatalogState:
+        if self._ended or self._state is None:
+            raise TransactionClosed(what="transaction", state=self._ended or "not begun")
+        return self._state
+
+    def _table(self, table_key: str) -> WorkingTable:
+        state = self._open_state()
+        working = self._working.get(table_key)
+        if working is None:
+            entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
+            with table_border(table_key):
+                base = self._branch.lineage(entry)
+            working = WorkingTable(entry=entry, base=base, current=base)
+            self._working[table_key] = working
+        return working
+
+    def _current(self, table_key: str) -> Table:
+        working = self._working.get(table_key)
+        if working is not None and working.operations:
+            working.was_read = True
+            with _data_border(table_key):
+                return working.apply()
+        state = self._open_state()
+        entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
+        if working is not None:
+            working.was_read = True
+        return self._root.open(
+            entry.table_path, branch=entry.table_branch, version=entry.table_version
+        )
+
+    def _do(self, working: WorkingTable, operation: Operation) -> None:
+        working.operations.append(operation)
+
+    def _incoming(
+        self, table_key: str, data: Any, *, may_lack_nullable: bool = False
+    ) -> tuple[WorkingTable, Incoming]:
+        working = self._table(table_key)
+        with _data_border(table_key):
+            coming = incoming(
+                data,
+                working.base.schema,
+                what=table_key,
+                may_lack_nullable=may_lack_nullable,
+            )
+        return working, coming
+
+    def _write(
+        self, working: WorkingTable, coming: Incoming
+    ) -> tuple[tuple[Any, ...], IdSet, tuple[IdSet, IdSet] | None]:
+        ids, ends = IdSet(), self._ends(working.key)
+
+        def passing() -> Iterable[pa.RecordBatch]:
+            for batch in coming:
+                ids.add(batch.column("id"))
+                _collect(ends, batch)
+                yield batch
+
+        reader = pa.RecordBatchReader.from_batches(coming.schema, passing())
+        with _data_border(working.key), table_border(working.key):
+            written = working.base.write(reader)
+        return (written,), ids, ends
+
+    def _ends(self, table_key: str) -> tuple[IdSet, IdSet] | None:
+        return (IdSet(), IdSet()) if table_key.startswith("edge:") and self._check_edges else None
+
+    def _commit(self) -> GraphCommit | None:
+        state = self._open_state()
+        if not any(working.operations for working in self._working.values()):
+            if self._expected:
+                check_expectations(self._branch.catalog.refresh().state, self._expected)
+            return None
+        deadline = time.monotonic() + self._timeout
+        lost = 0
+        while True:
+            wanted = [
+                lineage(working.entry.table_path, self._branch.native)
+                for working in self._working.values()
+                if working.operations
+            ]
+            with self._turns.take(wanted, lost=lost):
+                state = self._branch.catalog.refresh().state
+                earlier = self._done_before(state)
+                if earlier is not None:
+                    return earlier
+                self._follow(state)
+                intent = self._prepared(state)
+                if intent is None:
+                    return None
+                try:
+                    return self._branch.publish(
+                        intent, timeout=max(1.0, deadline - time.monotonic())
+                    )
+                except ExpectedVersionMismatch as mismatch:
+                    if not self._may_run_again(mismatch) or time.monotonic() > deadline:
+                        raise
+            lost += 1
+            emit("transaction_retry", place=self._root.place, lost=lost)
+
+    def _done_before(self, state: CatalogState) -> GraphCommit | None:
+        if self._author.operation_hash is None:
+            return None
+        commit_id = self._branch.operation(state, operation_digest(self._author.operation_hash))
+        return None if commit_id is None else self._branch.find(commit_id)
+
+    def _follow(self, state: CatalogState) -> None:
+        """Move tables that others published meanwhile, where that changes nothing."""
+        check_expectations(state, self._expected)
+        for working in self._working.values():
+            if not working.operations:
+                continue
+            seen = working.entry.table_version
+            entry = state.tables.get(working.key)
+            if entry is not None and entry.table_version == seen:
+                continue
+            if entry is None or not working.can_move:
+                raise ExpectedVersionMismatch(
+                    table_key=working.key, expected=seen, actual=state.latest(working.key)
+                )
+            with table_border(working.key):
+                working.move(entry, self._branch.lineage(entry))
+
+    def _may_run_again(self, mismatch: ExpectedVersionMismatch) -> bool:
+        key = mismatch.table_key
+        if key in self._expected:
+            return False
+        working = self._working.get(key)
+        return working is None or not working.operations or working.can_move
+
+    def _prepared(self, state: CatalogState) -> Intent | None:
+        """Apply all changes and check them; give what is to be published."""
+        busy = [working for working in self._working.values() if working.operations]
+
+        def finished(working: WorkingTable) -> None:
+            with _data_border(working.key), table_border(working.key):
+                working.finish(_INDEXED[working.key.partition(":")[0]])
+
+        self._root.at_once(finished, busy)
+        changed = [working for working in busy if working.is_changed]
+        if not changed:
+            check_expectations(state, self._expected)
+            return None
+        expected = {working.key: working.entry.table_version for working in changed}
+        looked_at = self._checked_edges(state, changed) if self._check_edges else {}
+        changes: list[Change] = [
+            TableUpdate(
+                table_key=working.key,
+                table_version=working.current.version,
+                table_branch=working.current.branch,
+                row_count=working.current.count(),
+                metadata=version_metadata(working.current),
+            )
+            for working in changed
+        ]
+        for working in changed:
+            self._root.remember(working.entry.table_path, working.current)
+        return Intent(
+            graph_commit_id=self._commit_id,
+            changes=tuple(changes),
+            expected={**looked_at, **self._expected, **expected},
+            created_at=self._clock(),
+            actor_id=self._author.actor,
+            message=self._author.message,
+            run_id=self._author.run_id,
+            operation_hash=self._author.operation_hash,
+        )
+
+    def _checked_edges(
+        self, state: CatalogState, changed: Sequence[WorkingTable]
+    ) -> Mapping[str, int]:
+        """Check that no edge dangles; give the versions of the tables that were looked at."""
+        looked_at: dict[str, int] = {}
+
+        def seen(table_key: str) -> Table:
+            looked_at[table_key] = state.latest(table_key)
+            working = self._working.get(table_key)
+            if working is not None and working.is_changed:
+                return working.current
+            entry = state.tables[table_key]
+            return self._root.open(
+                entry.table_path, branch=entry.table_branch, version=entry.table_version
+            )
+
+        for working in changed:
+            key = working.key
+            if key.startswith("edge:"):
+                for ends in self._new_ends(working):
+                    for column, found in zip(ENDS, ends, strict=True):
+                        nodes = {
+                            name: seen(name)
+                            for name in node_tables_of(state, key, column)
+                            if name in state.tables
+                        }
+                        check_ends(key, column, found, nodes)
+            elif working.removed is not None:
+                pointing = [
+                    (edge, column, node_tables_of(state, edge, column))
+                    for edge, column in edge_tables_at(state, key)
+                ]
+                check_removed(working.removed, key, seen, pointing, seen)
+        return looked_at
+
+    def _new_ends(self, working: WorkingTable) -> Iterable[tuple[IdSet, IdSet]]:
+        for operation in working.operations:
+            ends = getattr(operation, "ends", None)
+            if ends is not None:
+                yield ends
+            elif isinstance(operation, Append | Overwrite):
+                yield self._ends_of_new_rows(working)
+
+    def _ends_of_new_rows(self, working: WorkingTable) -> tuple[IdSet, IdSet]:
+        """Read the ends of rows that others wrote."""
+        found = (IdSet(), IdSet())
+        new = working.current.fragments().keys() - working.base.fragments().keys()
+        for batch in working.current.scan(columns=list(ENDS), fragments=new):
+            _collect(found, batch)
+        return found
+
+
+def _collect(ends: tuple[IdSet, IdSet] | None, batch: pa.RecordBatch) -> None:
+    for column, found in zip(ENDS, ends or (), strict=False):
+        found.add(batch.column(column))
+
+
+class _data_border:  # noqa: N801 - reads as a verb where it is used
+    """Tell what is wrong with data in the words of the table that it was meant for."""
+
+    def __init__(self, table_key: str) -> None:
+        self._table_key = table_key
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, DataProblems):
+            problems = [DataProblem(each.column, each.problem, each.row) for each in error.problems]
+            if error.more:
+                problems.append(DataProblem("*", f"and {error.more} more problems"))
+            raise InvalidData(table_key=self._table_key, problems=tuple(problems)) from None
+        if isinstance(error, SpillFailed):
+            raise StorageError(place=error.directory, detail=str(error)) from error

@@ -1,0 +1,140 @@
+"""One table inside a transaction: the version it started from, and what is done to it.
+
+Always: ``current`` is exactly the base plus the operations applied so far, published by nobody.
+Applying happens as late as possible: when the transaction reads what it did, or commits. On another
+base everything is applied again.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from omnigraph_l1 import Table
+from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._data.ids import IdSet
+from omnigraph_l2._storage.upkeep import kept_up
+from omnigraph_l2._transactions.exact import commit_exactly
+from omnigraph_l2._transactions.lookups import present
+from omnigraph_l2._transactions.operations import (
+    Append,
+    DeleteIds,
+    DeleteWhere,
+    Operation,
+    Overwrite,
+)
+from omnigraph_l2.errors import DuplicateIds
+
+__all__ = ["WorkingTable"]
+
+_SHOWN = 10
+_LOOKED_UP_AT_ONCE = 100_000
+
+
+@attrs.define(eq=False, kw_only=True)
+class WorkingTable:
+    """A table that a transaction changes."""
+
+    entry: TableEntry
+    base: Table
+    current: Table
+    operations: list[Operation] = attrs.field(factory=list)
+    applied: int = 0
+    was_read: bool = False
+    removed: IdSet | None = None
+    """The ids that the operations applied so far have taken out."""
+
+    @property
+    def key(self) -> str:
+        """The table key."""
+        return self.entry.table_key
+
+    @property
+    def can_move(self) -> bool:
+        """Whether the operations give the same on a later version of the table."""
+        return not self.was_read and all(each.fits_any_base for each in self.operations)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether applying changed anything."""
+        return self.current is not self.base
+
+    def move(self, entry: TableEntry, base: Table) -> None:
+        """Start again from a later version."""
+        self.entry, self.base, self.current, self.applied = entry, base, base, 0
+        self._forget_removed()
+
+    def apply(self) -> Table:
+        """Apply what is not applied yet, and give the version that holds all of it."""
+        while self.applied < len(self.operations):
+            operation = self.operations[self.applied]
+            self._check_ids(operation)
+            self._note_removed(operation)
+            self.current = commit_exactly(self.current, operation.stage)
+            self._check_written_ids(operation)
+            self.applied += 1
+        return self.current
+
+    def finish(self, indexed: tuple[str, ...]) -> Table:
+        """Apply everything, and do the upkeep that is due."""
+        self.apply()
+        if self.is_changed:
+            self.current = kept_up(self.current, indexed)
+        return self.current
+
+    def close(self) -> None:
+        """Let go of what is kept on disk meanwhile."""
+        self._forget_removed()
+        for operation in self.operations:
+            operation.close()
+
+    def _check_ids(self, operation: Operation) -> None:
+        """Refuse an append of ids that are there, or an append or overwrite that repeats one."""
+        if not isinstance(operation, Append | Overwrite) or operation.ids is None:
+            return
+        repeated = operation.ids.repeated(_SHOWN)
+        existing: list[str] = []
+        if isinstance(operation, Append) and self.current.count():
+            for batch in operation.ids.batches(_LOOKED_UP_AT_ONCE):
+                existing += present(self.current, "id", batch).to_pylist()
+                if len(existing) >= _SHOWN:
+                    break
+        if repeated or existing:
+            raise DuplicateIds(
+                table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
+            )
+
+    def _check_written_ids(self, operation: Operation) -> None:
+        """Do the same for rows that others wrote, which can be read only now."""
+        if not isinstance(operation, Append | Overwrite) or operation.ids is not None:
+            return
+        new = self.current.fragments().keys() - self.base.fragments().keys()
+        with IdSet() as ids:
+            for batch in self.current.scan(columns=["id"], fragments=new):
+                ids.add(batch.column(0))
+            repeated = ids.repeated(_SHOWN)
+            existing: list[str] = []
+            if isinstance(operation, Append):
+                for batch in ids.batches(_LOOKED_UP_AT_ONCE):
+                    existing += present(self.base, "id", batch).to_pylist()
+        if repeated or existing:
+            raise DuplicateIds(
+                table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
+            )
+
+    def _note_removed(self, operation: Operation) -> None:
+        if isinstance(operation, DeleteWhere | DeleteIds):
+            for chunk in operation.doomed(self.current).column("id").chunks:
+                self._removed().add(chunk)
+        elif isinstance(operation, Overwrite):
+            for batch in self.current.scan(columns=["id"]):
+                self._removed().add(batch.column(0))
+
+    def _removed(self) -> IdSet:
+        if self.removed is None:
+            self.removed = IdSet()
+        return self.removed
+
+    def _forget_removed(self) -> None:
+        removed, self.removed = self.removed, None
+        if removed is not None:
+            removed.close()
