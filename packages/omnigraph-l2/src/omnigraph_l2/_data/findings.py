@@ -1,13 +1,14 @@
 """Collecting problems while data is looked at, and choosing which of them are shown.
 
 Always: every problem is counted; what is kept is bounded, however many rows are bad. Those that
-are shown come from as many columns as possible, in the order in which the columns were met.
+are shown come from as many columns as possible, in the order of the columns, unknown ones first.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -35,8 +36,9 @@ def short(value: object) -> str:
 class Findings:
     """The problems found so far."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, columns: Sequence[str] = ()) -> None:
         self.what = what
+        self._order = {name: position for position, name in enumerate(columns)}
         self._kept: dict[str, list[DataProblem]] = {}
         self.count = 0
 
@@ -58,15 +60,20 @@ class Findings:
         """Raise ``DataProblems`` if something was found."""
         if not self:
             return
-        columns = list(self._kept.values())
+        columns = [self._kept[path] for path in sorted(self._kept, key=self._position)]
         ranked = sorted(
             (rank, position)
             for position, problems in enumerate(columns)
             for rank in range(len(problems))
         )
-        chosen = sorted(ranked[:SHOWN], key=lambda entry: (entry[1], entry[0]))
-        problems = tuple(columns[position][rank] for rank, position in chosen)
+        chosen = [(position, columns[position][rank]) for rank, position in ranked[:SHOWN]]
+        chosen.sort(key=lambda entry: (entry[0], -1 if entry[1].row is None else entry[1].row))
+        problems = tuple(problem for _, problem in chosen)
         raise DataProblems(problems, what=self.what, more=self.count - len(problems))
+
+    def _position(self, path: str) -> int:
+        column = path if path in self._order else re.split(r"[.\[]", path)[0]
+        return self._order.get(column, -1)
 
 
 @attrs.frozen

@@ -38,7 +38,7 @@ def incoming(
     nullable columns that the data has; otherwise the others are null. ``ids`` names the columns
     that hold ids, if they are not those that the schema tells.
     """
-    findings = Findings(what)
+    findings = Findings(what, schema.names)
     source = _source(data, findings)
     findings.raise_if_any()
     coming = source.prepare(schema, findings, may_lack=may_lack_nullable)

@@ -187,7 +187,9 @@ def _integers(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
             return pa.array(_plain(values, float), pa.float64())
         rounded = f"cannot be a {wanted} without being rounded"
         return _refused(values, _is_a_double, wanted, spot, rounded)
-    return _decimals(_plain(values, lambda value: decimal.Decimal(int(value))), wanted, spot)
+    if types.is_decimal(wanted) or types.is_integer(wanted):
+        return _decimals(_plain(values, lambda value: decimal.Decimal(int(value))), wanted, spot)
+    return _refused(values, lambda _: False, wanted, spot)
 
 
 def _is_a_double(value: int) -> bool:
