@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 WHEELS = Path(os.environ.get("OMNIGRAPH_WHEELS", "no-wheels"))
 NAMES = ("omnigraph_l1", "omnigraph_l2", "omnigraph_spark", "omnigraph_testing")
 
-pytestmark = pytest.mark.skipif(not WHEELS.is_dir(), reason="nox -s packaging builds the wheels")
+needs_wheels = pytest.mark.skipif(not WHEELS.is_dir(), reason="nox -s packaging builds the wheels")
 
 
 class Environment:
@@ -48,6 +50,7 @@ def _run(*command: object, cwd: Path | None = None) -> str:
     return done.stdout
 
 
+@needs_wheels
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wheel_carries_readme_licence_and_typing_marker(name: str) -> None:
     """What a user of the wheel sees is in it, and nothing of the tests."""
@@ -63,6 +66,7 @@ def test_a_wheel_carries_readme_licence_and_typing_marker(name: str) -> None:
     assert not any(n.rpartition("/")[2].startswith("test_") for n in files)
 
 
+@needs_wheels
 def test_l1_alone_works(tmp_path: Path) -> None:
     """A table can be made and read with the wheel of L1 and what it names, nothing else."""
     environment = Environment(tmp_path / "env", "omnigraph-l1")
@@ -76,6 +80,7 @@ def test_l1_alone_works(tmp_path: Path) -> None:
     assert shown.split() == ["1"]
 
 
+@needs_wheels
 def test_l2_alone_works_and_brings_neither_spark_nor_pytest(tmp_path: Path) -> None:
     """A service installs L2 and gets what it needs to serve."""
     environment = Environment(tmp_path / "env", "omnigraph-l2")
@@ -85,6 +90,7 @@ def test_l2_alone_works_and_brings_neither_spark_nor_pytest(tmp_path: Path) -> N
     assert installed.isdisjoint({"pyspark", "pytest", "hypothesis", "pandas"})
 
 
+@needs_wheels
 def test_spark_alone_works(tmp_path: Path) -> None:
     """A cluster installs the Spark package and gets Spark and L2 with it, but no test tools."""
     environment = Environment(tmp_path / "env", "omnigraph-spark")
@@ -94,13 +100,44 @@ def test_spark_alone_works(tmp_path: Path) -> None:
     assert installed.isdisjoint({"pytest", "hypothesis"})
 
 
+STORY = Path(__file__).parent / "downstream_project.py"
+INSTRUMENTS = {
+    "AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "EXT4_LIKE_DISK", "FaultyRefs",
+    "FaultyStore", "RefRecorder", "RefStoreContract", "Rule", "check", "check_refs", "declare",
+    "expect", "failpoint", "histories", "hold", "inject", "latency", "mark", "power_cuts", "record",
+    "release", "run", "schemas", "start_faulty_s3", "tables", "tracing_problem",
+}  # fmt: skip
+
+
+def test_the_project_elsewhere_uses_every_fixture_and_instrument() -> None:
+    """What the package offers is tried where its users are, so that nothing is left out of it."""
+    plugin = ROOT / "packages/omnigraph-testing/src/omnigraph_testing/plugin.py"
+    fixtures = {
+        node.name
+        for node in ast.parse(plugin.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and any("fixture" in ast.unparse(each) for each in node.decorator_list)
+    }
+    assert {"crash", "faulty_s3", "s3_server", "s3_store"} <= fixtures
+    story = ast.parse(STORY.read_text())
+    used = {each.id for each in ast.walk(story) if isinstance(each, ast.Name)}
+    used |= {each.attr for each in ast.walk(story) if isinstance(each, ast.Attribute)}
+    asked_for = {each.arg for each in ast.walk(story) if isinstance(each, ast.arg)}
+    assert fixtures - asked_for == set()
+    assert INSTRUMENTS - used == set()
+
+
+@needs_wheels
 def test_a_project_elsewhere_gets_the_fixtures_by_plain_pytest(tmp_path: Path) -> None:
-    """Installing omnigraph-testing is all that a downstream project does."""
+    """Installing omnigraph-testing is all that a project does; then each of its tests runs."""
     environment = Environment(tmp_path / "env", "omnigraph-testing[s3]")
     project = tmp_path / "elsewhere"
     project.mkdir()
-    source = Path(__file__).parent / "downstream_project.py"
-    (project / "test_mine.py").write_text(source.read_text())
-    shown = _run(environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
-    assert " passed" in shown
-    assert "skipped" not in shown
+    (project / "test_mine.py").write_text(STORY.read_text())
+    shown = _run(
+        environment.python, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider",
+        "--omnigraph-require-s3", "--omnigraph-require-tracing", cwd=project,
+    )  # fmt: skip
+    assert re.search(r"^\d{2,} passed in", shown, re.MULTILINE), shown
+    where = environment.run("import omnigraph_testing as t; print(t.__file__)")
+    assert Path(where.strip()).is_relative_to(tmp_path)
