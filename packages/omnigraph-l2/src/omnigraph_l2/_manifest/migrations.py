@@ -14,7 +14,7 @@ import random
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -109,18 +109,29 @@ def _step_1_to_2(table: Table) -> Table:
     if not _is_annotated(table.schema):
         table = table.annotate(field_metadata={_KEY_COLUMN: {PRIMARY_KEY.decode(): "true"}}).table
         failpoint(_ANNOTATED)
-        # A writer that saw no annotation may have come in between, and nobody does from here on.
-        table = _collapsed(table)
-    return stamp(table, 2)
+        # A writer that saw no annotation may have come in between: what it wrote is looked at too.
+        table = _collapsed(table.refresh())
+    done = stamp(table, 2)
+    return done if done.version == table.version + 1 else _collapsed(done)
 
 
 STEPS: dict[int, Step] = {1: _step_1_to_2}
 
 
 def _collapsed(table: Table) -> Table:
-    """Delete all but the first of rows that are equal; refuse, before that, rows that are not.
+    """Delete all but the first of rows that are equal; refuse, before that, rows that are not."""
+    while surplus := _surplus(table):
+        listed = ", ".join(str(row_id) for row_id in surplus[:_ROWS_IN_ONE_DELETE])
+        table = table.delete(f"_rowid IN ({listed})").table
+        failpoint(_COLLAPSED)
+    return table
 
-    Which is kept follows from the version alone, so that two who do it at once agree.
+
+def _surplus(table: Table) -> list[int]:
+    """Name the rows that say what another one says already.
+
+    Which are left follows from the version alone, so that two who collapse it at once agree. It is
+    asked again after each delete: where row ids are not stable, others may have moved the rows.
     """
     rows = table.read(with_row_id=True)
     columns = [name for name in rows.column_names if name != "_rowid"]
@@ -133,9 +144,7 @@ def _collapsed(table: Table) -> Table:
             same = rows.take(positions)
             _refuse_different(table, object_id, same.select(columns).to_pylist())
             surplus += sorted(same["_rowid"].to_pylist())[1:]
-    for start in range(0, len(surplus), _ROWS_IN_ONE_DELETE):
-        table = _without(table, surplus[start : start + _ROWS_IN_ONE_DELETE])
-    return table
+    return surplus
 
 
 def _refuse_different(table: Table, object_id: str, rows: list[dict[str, Any]]) -> None:
@@ -147,13 +156,6 @@ def _refuse_different(table: Table, object_id: str, rows: list[dict[str, Any]]) 
             "it is not known which of them counts"
         )
         raise CorruptRepository(place=_root(table), item=f"row {object_id!r}", detail=detail)
-
-
-def _without(table: Table, row_ids: Iterable[int]) -> Table:
-    listed = ", ".join(str(row_id) for row_id in row_ids)
-    table = table.delete(f"_rowid IN ({listed})").table
-    failpoint(_COLLAPSED)
-    return table
 
 
 def _is_annotated(schema: pa.Schema) -> bool:
