@@ -404,3 +404,42 @@ def test_locks_that_do_not_exclude_are_refused(
     monkeypatch.setattr(fcntl, "flock", unsupported)
     with pytest.raises(UnsafeStore, match="no locks"):
         refs.probe()
+
+
+def _waiting_for(path: Path) -> int:
+    inode = f":{path.stat().st_ino} "
+    locks = Path("/proc/locks").read_text()
+    return sum(": -> " in line and inode in line for line in locks.splitlines())
+
+
+def test_waiters_get_the_lock_in_their_order(tmp_path: Path) -> None:
+    """Nobody is overtaken, so that the wait is bounded by those who came first."""
+    path = tmp_path / ".lock"
+    order: list[int] = []
+
+    def wait_for_it(number: int) -> None:
+        with directory_lock(path, patience=30):
+            order.append(number)
+
+    with directory_lock(path, patience=1):
+        waiters = [threading.Thread(target=wait_for_it, args=(n,)) for n in range(6)]
+        deadline = time.monotonic() + 30
+        for queued, waiter in enumerate(waiters, 1):
+            waiter.start()
+            while _waiting_for(path) < queued:
+                assert time.monotonic() < deadline, "the waiter never queued up"
+    for waiter in waiters:
+        waiter.join()
+    assert order == list(range(6))
+
+
+def test_a_waiter_that_gave_up_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """What it gets too late it lets go of at once."""
+    path = tmp_path / ".lock"
+    with directory_lock(path, patience=1):
+        with pytest.raises(StoreUnavailable), directory_lock(path, patience=0.05):
+            pass
+        assert _waiting_for(path) == 1
+    with directory_lock(path, patience=5):
+        pass
+    assert _times_open(path) == 0

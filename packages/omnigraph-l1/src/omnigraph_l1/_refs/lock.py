@@ -1,9 +1,10 @@
 """One lock for a directory, which the kernel releases when its holder dies.
 
 Always: two holders exclude each other, threads of one process included; a holder that was killed
-blocks nobody; the lock file is never removed by us, so all meet at the same one. If somebody else
-removes it, a waiter notices that what it locked is no longer the file of that name, and locks the
-new one. Waiting ends: after ``patience`` seconds ``StoreUnavailable`` says who blocks.
+blocks nobody; those who wait get it in the order in which they came. The lock file is never removed
+by us, so all meet at the same one. If somebody else removes it, a waiter notices that what it
+locked is no longer the file of that name, and locks the new one. Waiting ends: after ``patience``
+seconds ``StoreUnavailable`` says who blocks.
 
 A process that forks while it holds the lock does not hand it on: the child closes its copy.
 On NFS the lock is the server's, and as good as that.
@@ -15,7 +16,7 @@ import contextlib
 import errno
 import fcntl
 import os
-import random
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,6 @@ from omnigraph_l1.errors import StoreUnavailable, UnsafeStore
 
 __all__ = ["directory_lock", "locks_exclude"]
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.01
 _NOT_SUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
 _held: set[int] = set()
 
@@ -65,29 +65,59 @@ def locks_exclude(path: Path, *, patience: float) -> bool:
 
 
 def _locked(path: Path, deadline: float, patience: float) -> int:
-    pause = _FIRST_PAUSE
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         _held.add(descriptor)
         try:
-            while not _try(descriptor, path):
-                _check_patience(path, deadline, patience)
-                time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - only to spread waiters
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            if _is_still(path, descriptor):
-                return descriptor
+            held = _try(descriptor, path) or _wait(descriptor, path, deadline - time.monotonic())
         except BaseException:
-            _held.discard(descriptor)
-            os.close(descriptor)
+            _let_go(descriptor)
             raise
-        _held.discard(descriptor)
-        os.close(descriptor)
+        if not held:  # whoever still waits for it lets go of the descriptor
+            detail = f"the lock {path} was held by another process for {patience:g} s"
+            raise StoreUnavailable(place=str(path.parent), detail=detail)
+        if _is_still(path, descriptor):
+            return descriptor
+        _let_go(descriptor)
 
 
-def _check_patience(path: Path, deadline: float, patience: float) -> None:
-    if time.monotonic() > deadline:
-        detail = f"the lock {path} was held by another process for {patience:g} s"
-        raise StoreUnavailable(place=str(path.parent), detail=detail)
+def _let_go(descriptor: int) -> None:
+    _held.discard(descriptor)
+    os.close(descriptor)
+
+
+def _wait(descriptor: int, path: Path, seconds: float) -> bool:
+    """Queue up in the kernel, which is fair, for some time; False where that is over.
+
+    A thread waits, because a blocking call cannot be ended. One that was given up lets the lock go
+    as soon as it gets it.
+    """
+    if seconds <= 0:
+        _let_go(descriptor)
+        return False
+    settled = threading.Lock()
+    done = threading.Event()
+    failures: list[OSError] = []
+    given_up = False
+
+    def queue_up() -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            failures.append(error)
+        with settled:
+            if given_up:
+                _let_go(descriptor)
+            else:
+                done.set()
+
+    threading.Thread(target=queue_up, name=f"waits for {path.name}", daemon=True).start()
+    if not done.wait(seconds):
+        with settled:
+            given_up = not done.is_set()
+    if failures:
+        raise failures[0]
+    return done.is_set()
 
 
 def _try(descriptor: int, path: Path) -> bool:
