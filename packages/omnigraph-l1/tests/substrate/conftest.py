@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import lance
 import pyarrow as pa
 import pytest
 from lance import LanceDataset
 
-from omnigraph_testing import S3Store
-
-from ._proxy import Proxy
 from ._support import KEYED, append, create
 
 
@@ -48,17 +44,3 @@ def two(table: LanceDataset) -> LanceDataset:
 def keyed(tmp_path: Path) -> LanceDataset:
     """Version 1 with rows a and b, its id annotated as the primary key."""
     return create(tmp_path / "keyed", "a", "b", schema=KEYED)
-
-
-@pytest.fixture
-def proxy(s3_store: S3Store) -> Iterator[Proxy]:
-    """A proxy before the S3 server of ``s3_store``."""
-    running = Proxy(s3_store.endpoint)
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def watched(s3_store: S3Store, proxy: Proxy) -> S3Store:
-    """The same prefix as ``s3_store``, reached through ``proxy``."""
-    return attrs.evolve(s3_store, endpoint=proxy.endpoint)

@@ -10,30 +10,28 @@ import lance
 import pytest
 from lance import LanceDataset, LanceOperation
 
-from omnigraph_testing import S3Store
+from omnigraph_testing import FaultyS3
 
-from ._proxy import Proxy
 from ._support import append, commit, create, delete, merge, people, restore, staged, upsert
 
 Cost = Callable[[Callable[[], Any]], dict[str, int]]
 
 
 @pytest.fixture
-def remote(watched: S3Store) -> LanceDataset:
-    """Version 2 on S3, reached through the proxy: a and b in one fragment, c in another."""
-    made = create(watched.uri("t"), "a", "b", options=watched.storage_options)
+def remote(faulty_s3: FaultyS3) -> LanceDataset:
+    """Version 2 on S3, reached through the gateway: a and b in one fragment, c in another."""
+    made = create(faulty_s3.uri("t"), "a", "b", options=faulty_s3.storage_options)
     return append(made, "c")
 
 
 @pytest.fixture
-def cost(proxy: Proxy) -> Cost:
+def cost(faulty_s3: FaultyS3) -> Cost:
     """Count the requests of a call, by verb."""
 
     def count(call: Callable[[], Any]) -> dict[str, int]:
-        counts: Counter[str]
-        with proxy.counting() as counts:
-            call()
-        return dict(counts)
+        faulty_s3.forget_requests()
+        call()
+        return dict(Counter(each.method for each in faulty_s3.requests))
 
     return count
 
@@ -204,7 +202,7 @@ def test_reading_a_transaction_costs_one_get(remote: LanceDataset, cost: Cost) -
     assert cost(lambda: remote.read_transaction(1)) == {"HEAD": 1, "GET": 1}
 
 
-def test_no_hint_is_written_on_s3(remote: LanceDataset, proxy: Proxy) -> None:
+def test_no_hint_is_written_on_s3(remote: LanceDataset, faulty_s3: FaultyS3) -> None:
     """On S3 no hint is written or asked for."""
     _open(remote)
-    assert not [request for request in proxy.requests if "hint" in request.key]
+    assert not [request for request in faulty_s3.requests if "hint" in request.key]

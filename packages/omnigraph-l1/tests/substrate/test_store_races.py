@@ -1,4 +1,4 @@
-"""Writers that race on S3, in an order that a proxy forces; and real processes without one."""
+"""Writers that race on S3, in an order that a gateway forces; and real processes without one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import lance
 import pytest
 from lance import LanceDataset, LanceOperation
 
-from omnigraph_testing import S3Store
+from omnigraph_testing import FaultyS3, S3Store
 
-from ._proxy import Proxy, matching
 from ._support import (
     KEYED,
     TOO_MANY_WRITERS,
@@ -37,24 +36,24 @@ from ._support import (
 
 @pytest.fixture
 def direct(s3_store: S3Store) -> LanceDataset:
-    """Version 1 on S3, reached without the proxy."""
+    """Version 1 on S3, reached without the gateway."""
     options = s3_store.storage_options
     return create(s3_store.uri("t"), "a", schema=KEYED, options=options)
 
 
 @pytest.fixture
-def slow(direct: LanceDataset, watched: S3Store) -> LanceDataset:
-    """The same, reached through the proxy, which holds it up."""
-    return lance.dataset(direct.uri, storage_options=watched.storage_options)
+def slow(direct: LanceDataset, faulty_s3: FaultyS3) -> LanceDataset:
+    """The same, reached through the gateway, which holds it up."""
+    return lance.dataset(direct.uri, storage_options=faulty_s3.storage_options)
 
 
 def test_of_two_publishers_of_one_key_one_is_refused(
-    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """Lance commits race correctly: a merge-insert whose version somebody else has put meanwhile
     with the same key is refused.
     """
-    with ThreadPoolExecutor(1) as pool, proxy.hold(matching("PUT", manifest_name(2))) as held:
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=f"*{manifest_name(2)}") as held:
         waiting = pool.submit(outcome, lambda: upsert(slow, "k"))
         held.wait()
         upsert(direct, "k")
@@ -66,12 +65,12 @@ def test_of_two_publishers_of_one_key_one_is_refused(
 
 
 def test_a_slow_publisher_is_written_into_the_past(
-    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """A publisher whose base version's successors were cleaned away while its PUT was on the way
     … its version is written into the past and its rows are nowhere.
     """
-    with ThreadPoolExecutor(1) as pool, proxy.hold(matching("PUT", manifest_name(2))) as held:
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=f"*{manifest_name(2)}") as held:
         waiting = pool.submit(outcome, lambda: upsert(slow, "k"))
         held.wait()
         for name in ("x", "y", "z"):
@@ -85,13 +84,13 @@ def test_a_slow_publisher_is_written_into_the_past(
 
 
 def test_a_commit_lock_replaces_the_atomic_put(
-    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """commit_lock= *replaces* the atomic put: by itself it is no protection between processes. A
     version that was written between the look and the put is overwritten: its rows are lost.
     """
     operation = LanceOperation.Append(staged(slow, "c"))
-    with ThreadPoolExecutor(1) as pool, proxy.hold(matching("PUT", manifest_name(2))) as held:
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=f"*{manifest_name(2)}") as held:
         waiting = pool.submit(
             outcome, lambda: commit(slow, operation, commit_lock=lambda _: nullcontext())
         )
@@ -103,7 +102,7 @@ def test_a_commit_lock_replaces_the_atomic_put(
 
 
 def test_of_two_creators_of_a_branch_the_loser_sets_its_head(
-    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """Processes that create one branch name from different versions at the same time: one is
     told that it won, and the branch's head is not the version that the winner named. The loser
@@ -111,8 +110,8 @@ def test_of_two_creators_of_a_branch_the_loser_sets_its_head(
     """
     append(direct, "b")
     slow.checkout_latest()
-    at_two = matching("PUT", f"tree/x/_versions/{manifest_name(2)}")
-    with ThreadPoolExecutor(1) as pool, proxy.hold(at_two) as held:
+    at_two = f"*tree/x/_versions/{manifest_name(2)}"
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=at_two) as held:
         waiting = pool.submit(outcome, lambda: slow.create_branch("x", 2))
         held.wait()
         assert again(direct).create_branch("x", 1).version == 1
@@ -126,11 +125,11 @@ def test_of_two_creators_of_a_branch_the_loser_sets_its_head(
 
 
 def test_of_two_creators_from_one_version_the_second_finds_a_dataset(
-    direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """From the same version, the loser is told OSError "Dataset already exists: …/tree/x"."""
-    at_one = matching("PUT", f"tree/x/_versions/{manifest_name(1)}")
-    with ThreadPoolExecutor(1) as pool, proxy.hold(at_one) as held:
+    at_one = f"*tree/x/_versions/{manifest_name(1)}"
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=at_one) as held:
         waiting = pool.submit(outcome, lambda: slow.create_branch("x", 1))
         held.wait()
         again(direct).create_branch("x", 1)
@@ -143,7 +142,7 @@ def test_of_two_creators_from_one_version_the_second_finds_a_dataset(
 
 @pytest.mark.parametrize("verb", ["HEAD", "GET"])
 def test_listing_while_a_branch_is_deleted_is_a_raw_not_found(
-    verb: str, direct: LanceDataset, slow: LanceDataset, proxy: Proxy
+    verb: str, direct: LanceDataset, slow: LanceDataset, faulty_s3: FaultyS3
 ) -> None:
     """Listing branches while one is deleted can raise a raw not-found: ValueError "Not found:
     …/_refs/branches/x.json".
@@ -151,7 +150,7 @@ def test_listing_while_a_branch_is_deleted_is_a_raw_not_found(
     direct.create_branch("x")
     with (
         ThreadPoolExecutor(1) as pool,
-        proxy.hold(matching(verb, "_refs/branches/x.json")) as held,
+        faulty_s3.hold(verb, key="*_refs/branches/x.json") as held,
     ):
         waiting = pool.submit(outcome, slow.branches.list)
         held.wait()

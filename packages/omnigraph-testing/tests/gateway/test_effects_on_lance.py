@@ -320,3 +320,23 @@ def test_lance_cannot_read_a_listing_that_is_short_without_saying_so(
     faulty_s3.inject(Rule(TruncateReply(100, silent=True), "LIST"))
     with pytest.raises(ValueError, match="list response"):
         table.open()
+
+
+@pytest.mark.parametrize(
+    ("effect", "then"),
+    [(CutRequest(by="close"), [200]), (CutReply(by="close"), [412])],
+    ids=["before", "after"],
+)
+def test_lance_sends_a_commit_again_where_the_connection_was_closed_in_order(
+    faulty_s3: FaultyS3, table: Any, effect: Effect, then: list[int]
+) -> None:
+    """An end is not a reset: even the version file is put again, and told from its own by a look."""
+    faulty_s3.inject(Rule(effect, "PUT", key=VERSION_FILE, times=1))
+    assert table.append() == 2
+    assert table.versions() == [1, 2]
+    puts = [
+        each.status
+        for each in faulty_s3.requests
+        if "_versions" in each.key and each.operation.condition
+    ]
+    assert puts == [None, *then]

@@ -301,3 +301,18 @@ def test_a_short_listing_that_does_not_say_so_is_raised(
     with pytest.raises(GenericError, match="list response"):
         store.list().collect()
     assert len(faulty_s3.requests) == 1
+
+
+def test_a_conditional_put_is_repeated_where_the_connection_was_closed_in_order(
+    faulty_s3: FaultyS3, store: S3Store, truth: Truth
+) -> None:
+    """An end is not a reset: it is sent again, and conflicts with itself if it had its effect."""
+    faulty_s3.inject(Rule(CutRequest(by="close"), "PUT", times=1))
+    tag = store.put("x", b"1", mode="create")["e_tag"]
+    faulty_s3.inject(Rule(CutReply(by="close"), "PUT", key="y", times=1))
+    with pytest.raises(AlreadyExistsError):
+        store.put("y", b"mine", mode="create")
+    faulty_s3.inject(Rule(CutReply(by="close"), "PUT", key="x", times=1))
+    with pytest.raises(PreconditionError):
+        store.put("x", b"mine", mode={"e_tag": tag})
+    assert truth("y") == truth("x") == b"mine"

@@ -156,6 +156,8 @@ EFFECTS: list[Effect | None] = [
     Refuse(),
     CutRequest(),
     CutReply(),
+    CutReply(by="close"),
+    CutRequest(by="close"),
     Twice(),
     Twice("second"),
     IgnoreConditions(),

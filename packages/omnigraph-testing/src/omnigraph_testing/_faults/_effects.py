@@ -91,12 +91,22 @@ class Refuse(Effect):
 
 @attrs.frozen
 class CutRequest(Effect):
-    """Take the whole request, then cut the connection: it has no effect, and no reply."""
+    """Take the whole request, then cut the connection: it has no effect, and no reply.
+
+    ``by`` says how: a ``reset``, or an orderly ``close``, which some clients take for less.
+    """
+
+    by: str = attrs.field(kw_only=True, default="reset", validator=checks.one_of("reset", "close"))
 
 
 @attrs.frozen
 class CutReply(Effect):
-    """Let the request have its effect, then cut the connection instead of replying."""
+    """Let the request have its effect, then cut the connection instead of replying.
+
+    ``by`` says how: a ``reset``, or an orderly ``close``, which some clients take for less.
+    """
+
+    by: str = attrs.field(kw_only=True, default="reset", validator=checks.one_of("reset", "close"))
 
 
 @attrs.frozen

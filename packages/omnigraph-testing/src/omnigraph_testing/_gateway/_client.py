@@ -54,6 +54,10 @@ class Client:
         except OSError:
             self.reset()
 
+    def hang_up(self) -> None:
+        """End the connection in order, without waiting: the client sees an end, not a reset."""
+        self._writer.close()
+
     def reset(self) -> None:
         """Cut the connection at once: the client sees a reset, not an end."""
         if self.is_open:

@@ -226,7 +226,10 @@ class Exchange:
         if verdict is not None:
             self._decision.acted(verdict)
         self._end()
-        self._client.reset()
+        if isinstance(verdict, (effects.CutReply, effects.CutRequest)) and verdict.by == "close":
+            self._client.hang_up()
+        else:
+            self._client.reset()
 
     # What modifiers need.
 
