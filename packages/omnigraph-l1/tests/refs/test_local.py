@@ -409,7 +409,7 @@ def test_locks_that_do_not_exclude_are_refused(
 def _waiting_for(path: Path) -> int:
     inode = f":{path.stat().st_ino} "
     locks = Path("/proc/locks").read_text()
-    return sum(": -> " in line and inode in line for line in locks.splitlines())
+    return sum("-> FLOCK" in line and inode in line for line in locks.splitlines())
 
 
 def test_waiters_get_the_lock_in_their_order(tmp_path: Path) -> None:
