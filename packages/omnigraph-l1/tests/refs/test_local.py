@@ -406,6 +406,17 @@ def test_locks_that_do_not_exclude_are_refused(
         refs.probe()
 
 
+def _all_wait(path: Path, count: int) -> bool:
+    return _waiting_for(path) == count
+
+
+def _eventually(condition: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.001)
+
+
 def _waiting_for(path: Path) -> int:
     inode = f":{path.stat().st_ino} "
     locks = Path("/proc/locks").read_text()
@@ -423,11 +434,9 @@ def test_waiters_get_the_lock_in_their_order(tmp_path: Path) -> None:
 
     with directory_lock(path, patience=1):
         waiters = [threading.Thread(target=wait_for_it, args=(n,)) for n in range(6)]
-        deadline = time.monotonic() + 30
         for queued, waiter in enumerate(waiters, 1):
             waiter.start()
-            while _waiting_for(path) < queued:
-                assert time.monotonic() < deadline, "the waiter never queued up"
+            _eventually(partial(_all_wait, path, queued), "the waiter never queued up")
     for waiter in waiters:
         waiter.join()
     assert order == list(range(6))
@@ -439,7 +448,7 @@ def test_a_waiter_that_gave_up_does_not_keep_the_lock(tmp_path: Path) -> None:
     with directory_lock(path, patience=1):
         with pytest.raises(StoreUnavailable), directory_lock(path, patience=0.05):
             pass
-        assert _waiting_for(path) == 1
+        _eventually(lambda: _waiting_for(path) == 1, "nobody waits any more")
     with directory_lock(path, patience=5):
         pass
-    assert _times_open(path) == 0
+    _eventually(lambda: _times_open(path) == 0, "the late waiter never let go")
