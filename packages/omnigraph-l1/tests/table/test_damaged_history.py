@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from people import TEARS, ids, rows, tear, version_file, version_name
+from people import SCHEMA, TEARS, ids, rows, tear, version_file, version_name
 
 from omnigraph_l1 import Resolution, Storage, Table
 from omnigraph_l1.errors import CommitConflict, CorruptDataset, InvalidRequest
+from omnigraph_testing import S3Store
 
 DAMAGED = 3
 RECORD_ONLY = "garbage at the beginning"
@@ -140,10 +141,10 @@ def test_what_is_held_is_not_removed_beside_it_either(below: Table) -> None:
 
 
 @pytest.mark.integration
-def test_in_a_store_removing_says_which_is_damaged(table: Table, storage: Storage) -> None:
+def test_in_a_store_removing_says_which_is_damaged(s3_store: S3Store) -> None:
     """There no file is removed by hand."""
-    if storage.place.is_local:
-        pytest.skip("the local disk has its own tests above")
+    storage = Storage.resolve(s3_store.uri("t"), s3_store.storage_options)
+    table = Table.create(storage, SCHEMA)
     head = table.append(rows("a")).table.append(rows("b")).table
     storage.object_store().put(f"_versions/{version_name(2)}", b"")
     with pytest.raises(CorruptDataset, match=r"damaged: \[2\]"):
