@@ -330,7 +330,7 @@ def test_lance_cannot_read_a_listing_that_is_short_without_saying_so(
 def test_lance_sends_a_commit_again_where_the_connection_was_closed_in_order(
     faulty_s3: FaultyS3, table: Any, effect: Effect, then: list[int]
 ) -> None:
-    """An end is not a reset: even the version file is put again, and told from its own by a look."""
+    """An end is not a reset: even the version file is put again, and is then found to be there."""
     faulty_s3.inject(Rule(effect, "PUT", key=VERSION_FILE, times=1))
     assert table.append() == 2
     assert table.versions() == [1, 2]
