@@ -110,6 +110,16 @@ def test_after_a_drop_everything_else_still_works(base: Table) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+def test_on_a_branch_whose_rows_lie_in_the_tree_of_main(base: Table, name: str) -> None:
+    """The files that a version names need not be below its own branch."""
+    branch = base.fork("side.1")
+    commit = OPERATIONS[name](branch)
+    assert commit.follows_base
+    assert ids(commit.table.read()) == ([] if name == "replace" else ["a", "b", "c"])
+    assert base.refresh() is base
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_no_data_is_rewritten(local: Table, name: str) -> None:
     """Only a version and its record come into being, small whatever the table holds."""
     many = rows(*(f"person number {n}" for n in range(20_000)))
