@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
@@ -51,6 +52,27 @@ def branch_life(place: str, durability: str) -> None:
     mark("a b tagged")
 
 
+def changing_life(place: str) -> None:
+    """Every way of changing a table without its data, acknowledged with what must be seen then."""
+    table = Table.create(place, SCHEMA).append(rows("a")).table
+    mark("id age city")
+    table = table.add_columns([pa.field("nick", pa.string())]).table
+    mark("id age city nick")
+    table = table.drop_columns(["age"]).table
+    mark("id city nick")
+    table = table.annotate(schema_metadata={"stamp": "2"}).table
+    mark("id city nick stamped")
+    table.replace_schema(pa.schema([pa.field("other", pa.string())]))
+    mark("other")
+
+
+def shown(table: Table) -> str:
+    """What a change without data has made of the table."""
+    return " ".join(
+        [*table.schema.names, *["stamped"] * (b"stamp" in (table.schema.metadata or {}))]
+    )
+
+
 def after(state: PowerCut, folder: Path) -> Path:
     """Build what the power cut left."""
     return state.materialise(folder) / "table"
@@ -90,6 +112,23 @@ def test_the_next_writer_works_after_any_power_cut(crash: Crash, tmp_path: Path)
         commit = table.append(rows("next"))
         assert commit.follows_base, str(state)
         assert ids(commit.table.read()) == sorted([*ids(table.read()), "next"]), str(state)
+
+
+def test_changes_without_data_survive_too(crash: Crash, tmp_path: Path) -> None:
+    """In each state the table shows the last acknowledged change or the one that was under way."""
+    (tmp_path / "disk").mkdir()
+    trace = crash.record(changing_life, str(tmp_path / "disk" / "table"), root=tmp_path / "disk")
+    life = ["id age city", "id age city nick", "id city nick", "id city nick stamped", "other"]
+    seen = set()
+    for number, state in enumerate(trace.power_cuts(limit=200)):
+        acknowledged = len(state.acknowledged)
+        if not acknowledged:
+            continue
+        table = Table.open(after(state, tmp_path / f"state-{number}"))
+        assert shown(table) in life[acknowledged - 1 : acknowledged + 1], str(state)
+        assert table.count() == (0 if shown(table) == "other" else 1), str(state)
+        seen.add(acknowledged)
+    assert seen == set(range(1, len(life) + 1))
 
 
 def test_branches_and_tags_survive_too(crash: Crash, tmp_path: Path) -> None:
