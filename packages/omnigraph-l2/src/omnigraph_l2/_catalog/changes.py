@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from omnigraph_l2._catalog.state import CatalogState
+
 __all__ = ["Change", "Intent", "RegisterTable", "TableTombstone", "TableUpdate"]
 
 
@@ -58,6 +60,8 @@ class Intent:
     run_id: str | None = None
     operation_hash: str | None = None
     merged_parent_commit_id: str | None = None
+    same_types_as: CatalogState | None = attrs.field(default=None, repr=False)
+    """A state whose tables must still be those that are there, registered as they were."""
 
     @property
     def touched(self) -> frozenset[str]:

@@ -8,13 +8,22 @@ from typing import Any
 
 import attrs
 
-from omnigraph_l2._catalog.rows import PUBLISH, ManifestRow, publish_key
+from omnigraph_l2._catalog.rows import PUBLISH, ManifestRow, json_object, publish_key
 from omnigraph_l2.errors import CorruptRepository
 
 __all__ = ["GraphCommit", "Published", "from_micros", "publish_row", "published", "to_micros"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
+_TEXTS = (
+    "parent_commit_id",
+    "merged_parent_commit_id",
+    "manifest_branch",
+    "actor_id",
+    "message",
+    "run_id",
+    "operation_hash",
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -41,6 +50,11 @@ class Published:
 
     sequence: int
     commit: GraphCommit
+
+    @property
+    def commit_id(self) -> str:
+        """The id of the commit."""
+        return self.commit.graph_commit_id
 
 
 def to_micros(moment: datetime) -> int:
@@ -78,27 +92,29 @@ def publish_row(made: Published) -> ManifestRow:
 def published(row: ManifestRow, place: str) -> Published:
     """Read a ``publish`` row."""
     sequence = row.table_version
+    found = json_object(row, place)
+    if not found.get("graph_commit_id"):
+        raise _no_commit(row, place, "it does not name itself")
+    for name in ("graph_commit_id", *_TEXTS):
+        if not isinstance(found.get(name), str | None):
+            raise _no_commit(row, place, f"its {name!r} is {found[name]!r}")
+    micros = found.get("created_at")
+    if type(micros) is not int:
+        raise _no_commit(row, place, f"its 'created_at' is {micros!r}, not microseconds")
     try:
-        found = json.loads(row.metadata or "")
-        commit = GraphCommit(
-            graph_commit_id=str(found["graph_commit_id"]),
-            parent_commit_id=found["parent_commit_id"],
-            merged_parent_commit_id=found["merged_parent_commit_id"],
-            manifest_branch=found.get("manifest_branch"),
-            manifest_version=row.created_at_version,
-            actor_id=found["actor_id"],
-            message=found["message"],
-            created_at=from_micros(int(found["created_at"])),
-            run_id=found["run_id"],
-            operation_hash=found["operation_hash"],
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        detail = f"the row is no commit ({type(error).__name__}: {error})"
-        raise CorruptRepository(place=place, item=row.object_id, detail=detail) from error
-    if not commit.graph_commit_id:
-        detail = "it does not name the commit"
-        raise CorruptRepository(place=place, item=row.object_id, detail=detail)
+        created_at = from_micros(micros)
+    except OverflowError as error:
+        raise _no_commit(row, place, f"its 'created_at' is {micros}") from error
     if sequence is None or row.object_id != publish_key(sequence):
-        detail = f"its table_version {sequence} is not the sequence in its key"
-        raise CorruptRepository(place=place, item=row.object_id, detail=detail)
+        raise _no_commit(row, place, f"its table_version {sequence} is not the one in its key")
+    commit = GraphCommit(
+        graph_commit_id=found["graph_commit_id"],
+        manifest_version=row.created_at_version,
+        created_at=created_at,
+        **{name: found.get(name) for name in _TEXTS},
+    )
     return Published(sequence, commit)
+
+
+def _no_commit(row: ManifestRow, place: str, detail: str) -> CorruptRepository:
+    return CorruptRepository(place=place, item=row.object_id, detail=f"it is no commit: {detail}")

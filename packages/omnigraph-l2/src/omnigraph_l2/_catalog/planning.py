@@ -22,6 +22,7 @@ from omnigraph_l2._catalog.changes import (
     TableTombstone,
     TableUpdate,
 )
+from omnigraph_l2._catalog.checking import check_intent
 from omnigraph_l2._catalog.commits import GraphCommit, Published, publish_row
 from omnigraph_l2._catalog.rows import (
     OPERATION,
@@ -36,7 +37,7 @@ from omnigraph_l2._catalog.rows import (
 from omnigraph_l2._catalog.state import CatalogState, fold
 from omnigraph_l2.errors import ExpectedVersionMismatch, InvalidChange, InvalidSchema
 
-__all__ = ["Plan", "check_expectations", "operation_digest", "plan"]
+__all__ = ["Plan", "check_expectations", "check_types", "operation_digest", "plan"]
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -63,9 +64,24 @@ def check_expectations(state: CatalogState, expected: Mapping[str, int]) -> None
             raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=actual)
 
 
+def check_types(state: CatalogState, before: CatalogState) -> None:
+    """Refuse where a table came or went since ``before``, or is registered as something else."""
+    for key in sorted({*state.tables, *before.tables}):
+        now, then = (
+            each.registrations[key] if key in each.tables else None for each in (state, before)
+        )
+        if now != then:
+            raise ExpectedVersionMismatch(
+                table_key=key, expected=before.latest(key), actual=state.latest(key)
+            )
+
+
 def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     """Plan one commit on top of ``parent``, the head of the branch."""
+    check_intent(intent)
     check_expectations(state, intent.expected)
+    if intent.same_types_as is not None:
+        check_types(state, intent.same_types_as)
     _check_changes(state, intent.changes)
     version = state.version + 1
     made = _commit(state, intent, parent, version)
@@ -74,11 +90,21 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     if intent.operation_hash is not None:
         rows.append(_operation_row(intent.operation_hash, made))
     numbered = tuple(
-        attrs.evolve(row, created_at_version=version, updated_at_version=version) for row in rows
+        attrs.evolve(row, created_at_version=_came(row, state), updated_at_version=version)
+        for row in rows
     )
     # Planned commits of one write all stand at the version before it, until it is written.
     after = attrs.evolve(fold(state, numbered, version), version=state.version)
     return Plan(rows=numbered, made=made, after=after)
+
+
+def _came(row: ManifestRow, state: CatalogState) -> int:
+    """Tell at which version of the catalog a row came: handing a version over changes its row."""
+    if row.object_type == TABLE_VERSION:
+        for existing in state.versions(row.table_key):
+            if existing.number == row.table_version:
+                return existing.made_at
+    return state.version + 1
 
 
 def _commit(

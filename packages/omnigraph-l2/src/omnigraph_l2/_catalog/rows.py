@@ -7,13 +7,15 @@ they are, and mean nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import PRIMARY_KEY
+from omnigraph_l2.errors import CorruptRepository
 
 __all__ = [
     "CREATED",
@@ -25,6 +27,7 @@ __all__ = [
     "TOMBSTONE",
     "UPDATED",
     "ManifestRow",
+    "json_object",
     "operation_key",
     "publish_key",
     "rows_from_arrow",
@@ -91,6 +94,20 @@ def publish_key(sequence: int) -> str:
 def operation_key(digest: str) -> str:
     """Give the key of an ``operation`` row, from the SHA-256 of the operation hash."""
     return f"operation${digest}"
+
+
+def json_object(row: ManifestRow, place: str) -> dict[str, Any]:
+    """Read the metadata of a row."""
+    try:
+        found = json.loads(row.metadata or "")
+        json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        detail = f"its metadata is no JSON ({type(error).__name__}: {error})"
+        raise CorruptRepository(place=place, item=row.object_id, detail=detail) from error
+    if not isinstance(found, dict):
+        detail = "its metadata is no JSON object"
+        raise CorruptRepository(place=place, item=row.object_id, detail=detail)
+    return found
 
 
 def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:

@@ -7,7 +7,6 @@ names the row. Cost of folding follows the new rows (and the number of tables), 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,10 +21,21 @@ from omnigraph_l2._catalog.rows import (
     TABLE_VERSION,
     TOMBSTONE,
     ManifestRow,
+    json_object,
+    tombstone_key,
+    version_key,
 )
 from omnigraph_l2.errors import CorruptRepository
 
-__all__ = ["CatalogState", "Registration", "TableEntry", "as_of", "empty_state", "fold"]
+__all__ = [
+    "CatalogState",
+    "Registration",
+    "TableEntry",
+    "as_of",
+    "empty_state",
+    "fold",
+    "later_rows",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -48,6 +58,8 @@ class Registration:
     table_key: str
     location: str
     metadata: Mapping[str, Any] = attrs.field(factory=dict)
+    seen_at: int = attrs.field(default=0, eq=False, repr=False)
+    """The catalog version at which the row last changed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +71,8 @@ class Version:
     row_count: int
     publish: int | None
     """The sequence of the commit that made it; None where the original program did."""
+    made_at: int
+    """The catalog version at which the row came; that and its number tell it from others."""
     seen_at: int
     """The catalog version at which the row last changed."""
 
@@ -132,6 +146,13 @@ class CatalogState:
         known = self.known.get(table_key)
         return () if known is None else known.versions
 
+    def at_sequence(self, sequence: int) -> Published | None:
+        """Give the commit at a place in the sequence, if the catalog holds it."""
+        for made in reversed(self.publishes):
+            if made.sequence <= sequence:
+                return made if made.sequence == sequence else None
+        return None
+
     def commit(self, commit_id: str) -> Published | None:
         """Find a commit among those that the catalog holds."""
         for made in reversed(self.publishes):
@@ -163,10 +184,12 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         if row.object_type in {TABLE, TABLE_VERSION, TOMBSTONE}:
             known = touched.get(row.table_key) or state.known.get(row.table_key) or _Known()
             if row.object_type == TABLE:
-                known = attrs.evolve(known, registration=_registration(row, state.place))
+                known = attrs.evolve(known, registration=_newer(known, row, state.place))
             elif row.object_type == TOMBSTONE:
-                tombstone = _number(row, state.place)
+                tombstone = _tombstone(row, state.place)
                 known = attrs.evolve(known, tombstone=max(known.tombstone, tombstone))
+                if _sequence(row, state.place) is None:
+                    foreign = max(foreign, row.updated_at_version)
             else:
                 made = _version(row, state.place)
                 known = attrs.evolve(known, versions=_with(known.versions, made))
@@ -175,6 +198,9 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
             touched[row.table_key] = known
         elif row.object_type == PUBLISH:
             found = published(row, state.place)
+            before = publishes.get(found.sequence) or state.at_sequence(found.sequence)
+            if before is not None and before.commit_id != found.commit_id:
+                raise _corrupt(row, state.place, f"it was commit {before.commit_id} before")
             publishes[found.sequence] = found
         elif row.object_type == OPERATION:
             digest, commit_id = _operation(row, state.place)
@@ -195,8 +221,15 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
 
 def as_of(state: CatalogState, rows: Iterable[ManifestRow], sequence: int) -> CatalogState:
     """Reduce only what the commits up to ``sequence`` made: one write can hold several commits."""
-    early = [row for row in rows if (_sequence(row, state.place) or 0) <= sequence]
+    listed = list(rows)
+    later = {row.object_id for row in later_rows(listed, sequence, state.place)}
+    early = [row for row in listed if row.object_id not in later]
     return fold(state, early, state.version)
+
+
+def later_rows(rows: Iterable[ManifestRow], sequence: int, place: str) -> list[ManifestRow]:
+    """Pick what the commits after ``sequence`` made."""
+    return [row for row in rows if (_sequence(row, place) or 0) > sequence]
 
 
 def _settled(
@@ -236,16 +269,20 @@ def _kept(known: _Known, chosen: Version) -> tuple[Version, ...]:
 
 
 def _with(versions: tuple[Version, ...], made: Version) -> tuple[Version, ...]:
-    """Add a version row; one of the same key that was read before it is an older state of it."""
-    others = tuple(
-        each
-        for each in versions
-        if each.number != made.number
-        or (each.seen_at == made.seen_at and each.branch != made.branch)
-        or each.seen_at > made.seen_at
-    )
-    stale = any(each.number == made.number and each.seen_at > made.seen_at for each in others)
-    return others if stale else (*others, made)
+    """Add a version row, or what became of one that is known.
+
+    Version 1 of the catalog allowed several rows under one key, which are not the same row: they
+    came at different versions of the catalog, or at one for different owners.
+    """
+    others = []
+    for each in versions:
+        if (each.number, each.made_at) == (made.number, made.made_at):
+            if each.seen_at > made.seen_at or each == made:
+                return versions
+            if each.seen_at < made.seen_at:
+                continue
+        others.append(each)
+    return (*others, made)
 
 
 def _appended(before: tuple[Published, ...], new: dict[int, Published]) -> tuple[Published, ...]:
@@ -257,15 +294,35 @@ def _appended(before: tuple[Published, ...], new: dict[int, Published]) -> tuple
     return tuple(merged[sequence] for sequence in sorted(merged))
 
 
+def _newer(known: _Known, row: ManifestRow, place: str) -> Registration:
+    """Read a ``table`` row; what is known already is kept where it is the newer one."""
+    found = _registration(row, place)
+    before = known.registration
+    if before is None:
+        return found
+    if before.location != found.location:
+        raise _corrupt(row, place, f"it registers {found.location}, another one {before.location}")
+    return before if before.seen_at > found.seen_at else found
+
+
 def _registration(row: ManifestRow, place: str) -> Registration:
+    _check_key(row, row.table_key, place)
     if not row.location:
         raise _corrupt(row, place, "it registers a table without saying where it is")
-    metadata = {} if row.metadata is None else _json(row, place)
-    return Registration(table_key=row.table_key, location=row.location, metadata=metadata)
+    if not {"", ".", ".."}.isdisjoint(row.location.split("/")):
+        raise _corrupt(row, place, f"its location {row.location!r} is not a path below the root")
+    metadata = {} if row.metadata is None else json_object(row, place)
+    return Registration(
+        table_key=row.table_key,
+        location=row.location,
+        metadata=metadata,
+        seen_at=row.updated_at_version,
+    )
 
 
 def _version(row: ManifestRow, place: str) -> Version:
     number = _number(row, place)
+    _check_key(row, version_key(row.table_key, number), place)
     if row.row_count is None:
         raise _corrupt(row, place, "its row_count is missing")
     if row.metadata is None:
@@ -275,13 +332,27 @@ def _version(row: ManifestRow, place: str) -> Version:
         branch=row.table_branch,
         row_count=row.row_count,
         publish=_sequence(row, place),
+        made_at=row.created_at_version,
         seen_at=row.updated_at_version,
     )
 
 
+def _tombstone(row: ManifestRow, place: str) -> int:
+    number = _number(row, place)
+    _check_key(row, tombstone_key(row.table_key, number), place)
+    return number
+
+
+def _check_key(row: ManifestRow, proper: str, place: str) -> None:
+    if not row.table_key:
+        raise _corrupt(row, place, "it does not name its table")
+    if row.object_id != proper:
+        raise _corrupt(row, place, f"its key should be {proper!r}")
+
+
 def _operation(row: ManifestRow, place: str) -> tuple[str, str]:
-    commit_id = _json(row, place).get("graph_commit_id")
-    if not isinstance(commit_id, str):
+    commit_id = json_object(row, place).get("graph_commit_id")
+    if not isinstance(commit_id, str) or not commit_id:
         raise _corrupt(row, place, "its metadata does not name the commit")
     return row.object_id.partition("$")[2], commit_id
 
@@ -290,8 +361,8 @@ def _sequence(row: ManifestRow, place: str) -> int | None:
     if row.object_type == PUBLISH:
         return row.table_version
     if row.object_type in {TABLE_VERSION, TOMBSTONE, OPERATION} and row.metadata is not None:
-        sequence = _json(row, place).get("publish")
-        if sequence is not None and not isinstance(sequence, int):
+        sequence = json_object(row, place).get("publish")
+        if sequence is not None and (type(sequence) is not int or sequence < 0):
             raise _corrupt(row, place, f"its 'publish' is {sequence!r}, not a number")
         return sequence
     return None
@@ -301,16 +372,6 @@ def _number(row: ManifestRow, place: str) -> int:
     if row.table_version is None:
         raise _corrupt(row, place, "its table_version is missing")
     return row.table_version
-
-
-def _json(row: ManifestRow, place: str) -> dict[str, Any]:
-    try:
-        found = json.loads(row.metadata or "")
-    except ValueError as error:
-        raise _corrupt(row, place, f"its metadata is no JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise _corrupt(row, place, "its metadata is no JSON object")
-    return found
 
 
 def _corrupt(row: ManifestRow, place: str, detail: str) -> CorruptRepository:
