@@ -119,7 +119,7 @@ class Publisher:
         while batch:
             try:
                 self._around.check()
-                with self._turns.take([f"publish {self._catalog.branch or ''}"], lost=lost):
+                with self._turns.publishing(self._catalog.branch, lost=lost):
                     state = self._catalog.refresh().state
                     rose = sequence_before is None or state.last_sequence > sequence_before
                     for each in batch:
