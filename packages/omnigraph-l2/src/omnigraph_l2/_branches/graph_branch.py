@@ -12,6 +12,7 @@ from typing import Final
 from omnigraph_l1 import Table, unique_branch_name
 from omnigraph_l1.errors import BranchExists, L1Error
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._branches.pointers import Pointers
 from omnigraph_l2._catalog.changes import Intent
 from omnigraph_l2._catalog.commits import GraphCommit, Published
@@ -55,7 +56,7 @@ class GraphBranch:
     ) -> None:
         self.name = name
         self.native = native
-        self.catalog = Catalog(root, native)
+        self.catalog = Catalog(root, native, None if native is None else name)
         self._root = root
         self._pointers = pointers
         self._log = log
@@ -86,7 +87,7 @@ class GraphBranch:
         """
         path, version = entry.table_path, entry.table_version
         pinned = self._root.open(path, branch=entry.table_branch, version=version)
-        if self.native is None or _is_own(entry.table_branch, self.native):
+        if self.native is None or is_owned_by(entry.table_branch, self.native):
             return pinned
         try:
             forked = pinned.fork(self.native, fresh=False)
@@ -191,10 +192,3 @@ class GraphBranch:
         table = table.compact().table
         failpoint(_COMPACTED)
         self.catalog.moved_to(table)
-
-
-def _is_own(table_branch: str | None, native: str) -> bool:
-    """Tell whether a native branch of a table belongs to a graph branch."""
-    return table_branch is not None and (
-        table_branch == native or table_branch.startswith(f"{native}.")
-    )

@@ -31,6 +31,7 @@ from omnigraph_l2._catalog.rows import (
     TOMBSTONE,
     ManifestRow,
     operation_key,
+    read_row,
     tombstone_key,
     version_key,
 )
@@ -89,6 +90,7 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     rows.append(publish_row(made))
     if intent.operation_hash is not None:
         rows.append(_operation_row(intent.operation_hash, made))
+    rows += [read_row(key) for key in sorted(intent.reads - state.reads)]
     numbered = tuple(
         attrs.evolve(row, created_at_version=_came(row, state), updated_at_version=version)
         for row in rows

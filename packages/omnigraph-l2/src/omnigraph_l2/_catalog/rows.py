@@ -22,6 +22,7 @@ __all__ = [
     "MANIFEST_SCHEMA",
     "OPERATION",
     "PUBLISH",
+    "RUN_READ",
     "TABLE",
     "TABLE_VERSION",
     "TOMBSTONE",
@@ -30,6 +31,7 @@ __all__ = [
     "json_object",
     "operation_key",
     "publish_key",
+    "read_row",
     "rows_from_arrow",
     "rows_to_arrow",
     "tombstone_key",
@@ -41,6 +43,8 @@ TABLE_VERSION: Final = "table_version"
 TOMBSTONE: Final = "table_tombstone"
 PUBLISH: Final = "publish"
 OPERATION: Final = "operation"
+RUN_READ: Final = "run_read"
+"""On the branch of a run: it has read this table. Others skip what they do not know."""
 
 CREATED: Final = "_row_created_at_version"
 UPDATED: Final = "_row_last_updated_at_version"
@@ -108,6 +112,13 @@ def json_object(row: ManifestRow, place: str) -> dict[str, Any]:
         detail = "its metadata is no JSON object"
         raise CorruptRepository(place=place, item=row.object_id, detail=detail)
     return found
+
+
+def read_row(table_key: str) -> ManifestRow:
+    """Note on the branch of a run that it has read a table."""
+    return ManifestRow(
+        object_id=f"{RUN_READ}${table_key}", object_type=RUN_READ, table_key=table_key
+    )
 
 
 def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:

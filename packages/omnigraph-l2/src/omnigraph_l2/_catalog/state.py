@@ -17,6 +17,7 @@ from omnigraph_l2._catalog.commits import Published, published
 from omnigraph_l2._catalog.rows import (
     OPERATION,
     PUBLISH,
+    RUN_READ,
     TABLE,
     TABLE_VERSION,
     TOMBSTONE,
@@ -99,6 +100,8 @@ class CatalogState:
     """The newest commits, oldest first: those that the catalog still holds."""
     operations: Mapping[str, str] = attrs.field(repr=False)
     """Which commit an operation made, by the digest of its hash: those that are held."""
+    reads: frozenset[str] = frozenset()
+    """On the branch of a run: the tables that its transactions have read."""
     foreign_version: int = 0
     """The newest catalog version in which the original program published; 0 if never."""
 
@@ -179,6 +182,7 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
     touched: dict[str, _Known] = {}
     publishes: dict[int, Published] = {}
     operations: dict[str, str] = {}
+    reads: set[str] = set()
     foreign = state.foreign_version
     for row in rows:
         if row.object_type in {TABLE, TABLE_VERSION, TOMBSTONE}:
@@ -205,6 +209,8 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         elif row.object_type == OPERATION:
             digest, commit_id = _operation(row, state.place)
             operations[digest] = commit_id
+        elif row.object_type == RUN_READ:
+            reads.add(row.table_key)
     known_now, tables = _settled(state, touched)
     return attrs.evolve(
         state,
@@ -215,6 +221,7 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         operations=(
             MappingProxyType({**state.operations, **operations}) if operations else state.operations
         ),
+        reads=state.reads | reads,
         foreign_version=foreign,
     )
 

@@ -97,9 +97,24 @@ class GraphLog:
         """Write the first commit of all."""
         self._add(COMMITS, None, commit_rows([commit]))
 
-    def fork(self, branch: str, parent: str | None) -> None:
-        """Let the log of a new branch go on from where that of its parent is."""
-        self._root.remember(COMMITS, self._open(COMMITS, parent).fork(branch, fresh=True))
+    def fork(
+        self, branch: str, parent: str | None, *, through: int, without: Sequence[str] = ()
+    ) -> None:
+        """Start the log of a new branch: that of its parent, up to a version of the catalog.
+
+        ``without`` names commits of that very version that do not count either.
+        """
+        table = self._open(COMMITS, parent).fork(branch, fresh=True)
+        later = f"manifest_version > {through}"
+        if without:
+            named = ", ".join(f"'{each}'" for each in without)
+            later += f" OR graph_commit_id IN ({named})"
+        self._root.remember(COMMITS, table.delete(later).table)
+
+    def find_all(self, commit_ids: Sequence[str], branch: str | None) -> list[GraphCommit]:
+        """Find those of some commits that are in the log of a branch."""
+        rows = self._open(COMMITS, branch).find("graph_commit_id", list(commit_ids)).to_pylist()
+        return self._whole(rows) if rows else []
 
     def _whole(self, rows: Sequence[dict[str, Any]]) -> list[GraphCommit]:
         ids = [row["graph_commit_id"] for row in rows]

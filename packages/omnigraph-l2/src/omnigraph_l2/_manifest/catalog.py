@@ -8,11 +8,14 @@ new; after a compaction, everything once. It never goes back. It writes only by
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import attrs
 
 from omnigraph_l1 import Table
+from omnigraph_l1.errors import DatasetNotFound, StaleBranch
+from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l2._catalog.rows import (
     CREATED,
     MANIFEST_SCHEMA,
@@ -25,6 +28,7 @@ from omnigraph_l2._catalog.state import CatalogState, empty_state, fold
 from omnigraph_l2._manifest.migrations import check
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
+from omnigraph_l2.errors import UnknownBranch
 
 __all__ = ["Catalog", "Loaded", "load", "read_rows"]
 
@@ -67,9 +71,10 @@ def _followed(before: Loaded, table: Table) -> Loaded:
 class Catalog:
     """A branch of the catalog. Threads may share it."""
 
-    def __init__(self, root: Root, branch: str | None) -> None:
+    def __init__(self, root: Root, branch: str | None, name: str | None = None) -> None:
         self._root = root
         self._branch = branch
+        self._name = name or branch
         self._lock = threading.RLock()
         self._loaded: Loaded | None = None
 
@@ -80,7 +85,7 @@ class Catalog:
 
     def refresh(self) -> Loaded:
         """Catch up with what others published."""
-        with self._lock:
+        with self._lock, self._while_it_is_there():
             if self._loaded is None:
                 self._loaded = load(self._open(), self._root.place)
             else:
@@ -89,19 +94,21 @@ class Catalog:
 
     def at(self, version: int) -> Loaded:
         """Read an older version of the catalog."""
-        with self._lock:
-            if self._loaded is not None and self._loaded.table.version == version:
-                return self._loaded
-            table = self._open() if self._loaded is None else self._loaded.table
-        return load(table.at(version), self._root.place)
+        with self._while_it_is_there():
+            with self._lock:
+                if self._loaded is not None and self._loaded.table.version == version:
+                    return self._loaded
+                table = self._open() if self._loaded is None else self._loaded.table
+            return load(table.at(version), self._root.place)
 
     def merge(self, rows: Sequence[ManifestRow], *, write_id: str) -> Loaded:
         """Write rows onto the version that was last refreshed; raise what L1 raises."""
         with self._lock:
             before = self.refresh() if self._loaded is None else self._loaded
-        commit = before.table.merge_exclusively(
-            rows_to_arrow(rows), key="object_id", write_id=write_id
-        )
+        with self._while_it_is_there():
+            commit = before.table.merge_exclusively(
+                rows_to_arrow(rows), key="object_id", write_id=write_id
+            )
         with self._lock:
             if not commit.follows_base:
                 return self._follow(commit.table)
@@ -125,6 +132,16 @@ class Catalog:
         elif table.version > self._loaded.table.version:
             self._loaded = _followed(self._loaded, table)
         return self._loaded
+
+    @contextmanager
+    def _while_it_is_there(self) -> Iterator[None]:
+        """Tell a branch that was deleted, and perhaps created again, as what it is."""
+        try:
+            yield
+        except (DatasetNotFound, StaleBranch, NoSuchBranch) as error:
+            if self._name is None:
+                raise
+            raise UnknownBranch(place=self._root.place, branch=self._name) from error
 
     def _open(self) -> Table:
         return Table.open(

@@ -1,0 +1,100 @@
+"""Which graph branches there are, what each name means, and who started from whom.
+
+Always: a pointer decides what a name means. Without one, a native branch of the catalog under that
+very name counts, which the original program (or a run) made; a native branch of ours without its
+pointer is none: its making, or its removal, was cut short.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from omnigraph_l1 import BranchInfo
+from omnigraph_l1.errors import InvalidName
+from omnigraph_l2._branches.names import has_unique_ending, is_hidden, run_of
+from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST, SCHEMA_LOCK_BRANCH
+from omnigraph_l2.errors import UnknownBranch
+
+__all__ = ["Children", "Listing"]
+
+
+@attrs.frozen(kw_only=True)
+class Children:
+    """What started from a branch and is there still."""
+
+    branches: tuple[str, ...]
+    """Names of graph branches."""
+    runs: tuple[str, ...]
+    """Runs whose branch is there, whatever became of them."""
+
+
+@attrs.frozen
+class Listing:
+    """The branches of a repository."""
+
+    _root: Root
+    _pointers: Pointers
+
+    def native(self, name: str) -> str | None:
+        """Tell the native branch that a name means (None is main), or raise ``UnknownBranch``."""
+        if name == MAIN:
+            return None
+        try:
+            pointer = self._pointers.get(name) if isinstance(name, str) else None
+            if pointer is not None:
+                return pointer.native_branch
+            if self._has_none(name) and self._root.open(MANIFEST).has_branch(name):
+                return name
+        except InvalidName:
+            pass
+        raise UnknownBranch(place=self._root.place, branch=name)
+
+    def means_still(self, name: str, native: str | None) -> bool:
+        """Tell whether a name means a native branch as before. L1 sees to those without pointer."""
+        if native is None:
+            return True
+        pointer = self._pointers.get(name)
+        if pointer is None:
+            return native == name and self._has_none(name)
+        return pointer.native_branch == native
+
+    def pointers(self) -> dict[str, Pointer]:
+        """Read all pointers of branches that users see, by name."""
+        return {each.name: each for each in self._pointers.list() if not is_hidden(each.name)}
+
+    def without_pointer(self, known: dict[str, Pointer]) -> dict[str, BranchInfo]:
+        """Name the branches that the original program made."""
+        natives = self._natives()
+        taken = {each.native_branch for each in known.values()}
+        return {
+            native: info
+            for native, info in natives.items()
+            if self._has_none(native)
+            and not is_hidden(native)
+            and native not in taken
+            and native not in known
+        }
+
+    def children(self, native: str) -> Children:
+        """Find what started from a native branch."""
+        natives = self._natives()
+        started = {name for name, info in natives.items() if info.parent_branch == native}
+        if not started:
+            return Children(branches=(), runs=())
+        named = {each.native_branch: each.name for each in self._pointers.list()}
+        branches = [
+            named.get(each, each)
+            for each in started
+            if not is_hidden(each) and (each in named or not has_unique_ending(each))
+        ]
+        runs = [run for each in started if (run := run_of(each)) is not None]
+        return Children(branches=tuple(sorted(branches)), runs=tuple(sorted(runs)))
+
+    def _natives(self) -> dict[str, BranchInfo]:
+        return self._root.open(MANIFEST).branches()
+
+    def _has_none(self, name: str) -> bool:
+        """Tell whether a branch of this name would have no pointer."""
+        return isinstance(name, str) and not has_unique_ending(name) and name != SCHEMA_LOCK_BRANCH
