@@ -4,6 +4,15 @@ from omnigraph_l1 import Durability
 from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._evolving import (
+    AddProperty,
+    AddType,
+    ChangeEnds,
+    DropProperty,
+    DropType,
+    EvolvePlan,
+    EvolveStep,
+)
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
 from omnigraph_l2._repository import Repository
@@ -16,8 +25,15 @@ from omnigraph_l2.errors import OmniGraphError
 __all__ = [
     "INTERNAL_MANIFEST_SCHEMA_VERSION",
     "PUBLISHER_RETRY_BUDGET",
+    "AddProperty",
+    "AddType",
+    "ChangeEnds",
+    "DropProperty",
+    "DropType",
     "Durability",
     "EdgeType",
+    "EvolvePlan",
+    "EvolveStep",
     "GraphCommit",
     "GraphSchema",
     "NodeType",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from omnigraph_l1 import Durability, Storage, new_ulid
 from omnigraph_l2._branches.graph_branch import GraphBranch
@@ -20,6 +20,7 @@ from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations
 from omnigraph_l2._creating import create
 from omnigraph_l2._errors.translating import border
+from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._opening import check_may_publish, opened
 from omnigraph_l2._publishing.turns import Turns
@@ -188,6 +189,62 @@ class Repository:
             )
             return target.publish(intent, timeout=timeout)
 
+    def plan_evolution(self, new_schema: GraphSchema, *, branch: str = MAIN) -> EvolvePlan:
+        """Show what ``evolve`` would do; print it. Nothing is changed."""
+        with border():
+            return self._evolver(branch).plan(new_schema)
+
+    @overload
+    def evolve(
+        self,
+        new_schema: GraphSchema,
+        *,
+        branch: str = ...,
+        actor: str | None = ...,
+        message: str | None = ...,
+        dry_run: Literal[False] = ...,
+        timeout: float = ...,
+    ) -> GraphCommit | None: ...
+
+    @overload
+    def evolve(
+        self,
+        new_schema: GraphSchema,
+        *,
+        branch: str = ...,
+        actor: str | None = ...,
+        message: str | None = ...,
+        dry_run: Literal[True],
+        timeout: float = ...,
+    ) -> EvolvePlan: ...
+
+    def evolve(
+        self,
+        new_schema: GraphSchema,
+        *,
+        branch: str = MAIN,
+        actor: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> GraphCommit | EvolvePlan | None:
+        """Make a schema that of a branch: types and properties come and go, as one publish.
+
+        What is not in it is dropped, and stays readable in older snapshots only. What cannot be
+        done without losing or inventing values is ``InvalidSchema``, with every reason. None means
+        that the schema was this one already. With ``dry_run`` the plan is given, and not applied.
+        """
+        with border():
+            evolver = self._evolver(branch)
+            if dry_run:
+                return evolver.plan(new_schema)
+            return evolver.evolve(
+                new_schema,
+                actor=self._actor if actor is None else actor,
+                message=message,
+                timeout=timeout,
+            )
+
     def flush(self) -> None:
         """Write down in the log what this handle has published, so that other programs see it."""
         with border():
@@ -216,6 +273,11 @@ class Repository:
 
     def __repr__(self) -> str:
         return f"<Repository at {self.uri}>"
+
+    def _evolver(self, branch: str) -> Evolver:
+        return Evolver(
+            root=self._root, branch=self._branch(branch), turns=self._turns, clock=self._clock
+        )
 
     def _branch(self, name: str) -> GraphBranch:
         if self._closed:

@@ -51,6 +51,13 @@ class ReadSide:
         schema: pa.Schema = self._pinned.dataset.schema
         return schema
 
+    def same_columns(self, other: ReadSide) -> bool:
+        """Tell whether what was written for the columns of one fits the other.
+
+        A column that was dropped and added again is another one.
+        """
+        return reading.same_columns(self._pinned, other._pinned)
+
     @property
     def dataset(self) -> LanceDataset:
         """Lance's own handle on this version, to read with. Writing with it proves nothing."""

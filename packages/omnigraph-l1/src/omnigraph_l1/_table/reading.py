@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
+from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._table.fitting import key_problems
 from omnigraph_l1._table.literals import all_are_literals, in_list
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
-__all__ = ["config", "count", "find", "fragment_rows", "read", "scan"]
+__all__ = ["config", "count", "find", "fragment_rows", "read", "same_columns", "scan"]
 
 _KEYS_IN_ONE_FILTER = 2000
 _HIDDEN = frozenset(
@@ -80,6 +81,11 @@ def read(
         offset=offset,
         limit=limit,
     ).read_all()
+
+
+def same_columns(pinned: Pinned, other: Pinned) -> bool:
+    """Compare columns, with the numbers by which data files name them."""
+    return columns_of(pinned.dataset.lance_schema) == columns_of(other.dataset.lance_schema)
 
 
 def config(pinned: Pinned) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ it is, because the original program may have declared more than we do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import attrs
@@ -17,7 +17,7 @@ from omnigraph_l1 import table_path
 from omnigraph_l2._schema.checking import name_problems, property_problems, type_name_problems
 from omnigraph_l2.errors import InvalidSchema
 
-__all__ = ["EdgeType", "GraphSchema", "NodeType", "refuse_unstorable"]
+__all__ = ["EdgeType", "GraphSchema", "NodeType", "refuse_unstorable", "storing_problems"]
 
 _ID = (pa.field("id", pa.string(), nullable=False),)
 _ENDS = (
@@ -165,13 +165,25 @@ def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> It
     for edge in edges:
         for end in (edge.source, edge.target):
             if end is not None and end not in known:
-                yield f"edge type {edge.name!r} ends at {end!r}, which is no node type here"
+                yield (
+                    f"edge type {edge.name!r} ends at {end!r}, which is no node type here; declare "
+                    "it, or leave the edge type out"
+                )
+
+
+def storing_problems(schema: GraphSchema, *, taken_as_they_are: Collection[str] = ()) -> list[str]:
+    """Tell why a schema cannot be stored. Some tables, by key, may be what they are already."""
+    problems = [
+        problem
+        for each in schema.types
+        if each.table_key not in taken_as_they_are
+        for problem in _problems(each)
+    ]
+    return problems or list(_schema_problems(schema.nodes, schema.edges))
 
 
 def refuse_unstorable(schema: GraphSchema) -> None:
     """Raise ``InvalidSchema`` with every problem, where a schema cannot be stored."""
-    problems = [problem for each in schema.types for problem in _problems(each)]
-    if not problems:
-        problems = list(_schema_problems(schema.nodes, schema.edges))
+    problems = storing_problems(schema)
     if problems:
         raise InvalidSchema(problems=tuple(problems))

@@ -12,6 +12,7 @@ __all__ = [
     "MANIFEST",
     "OPERATION_REFS",
     "ORIGINAL_SCHEMA",
+    "ORIGINAL_SCHEMA_FILES",
     "OWN_NAMES",
     "RUNS",
     "RUN_ACTORS",
@@ -47,5 +48,7 @@ OWN_NAMES: Final = frozenset(
 
 ORIGINAL_SCHEMA: Final = "_schema.pg"
 """Where this file is, the original program may change the schema."""
+ORIGINAL_SCHEMA_FILES: Final = (ORIGINAL_SCHEMA, "_schema.ir.json", "__schema_state.json")
+"""What the original program keeps the schema in. Where one of them is, only it changes it."""
 SCHEMA_LOCK_BRANCH: Final = "__schema_apply_lock__"
 """While this native branch of the catalog exists, it does."""

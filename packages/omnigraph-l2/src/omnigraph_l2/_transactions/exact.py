@@ -11,12 +11,12 @@ import random
 import time
 from collections.abc import Callable
 
-from omnigraph_l1 import Staged, Table
+from omnigraph_l1 import Commit, Staged, Table
 from omnigraph_l1.errors import CommitConflict
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._events import emit
 
-__all__ = ["commit_exactly"]
+__all__ = ["commit_exactly", "done_exactly"]
 
 _RESTORED = declare("l2.table.restored", "the head of a table is its pinned version again")
 _COMMITTED = declare("l2.table.committed", "a table has the change, and nobody can see it")
@@ -27,6 +27,16 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
 
 def commit_exactly(base: Table, stage: Callable[[Table], Staged]) -> Table:
     """Commit a change on ``base``; give the version that holds it, or ``base`` for no change."""
+
+    def commit(on: Table) -> Commit | None:
+        change = stage(on)
+        return None if change.is_empty else on.commit(change)
+
+    return done_exactly(base, commit)
+
+
+def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table:
+    """Do the same with what stages and commits in one; None where nothing is to be committed."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     pause = _FIRST_PAUSE
     on = base
@@ -34,15 +44,14 @@ def commit_exactly(base: Table, stage: Callable[[Table], Staged]) -> Table:
         # Elsewhere looking costs a request, and the commit itself finds out.
         on = _restored(base)
     while True:
-        change = stage(on)
-        if change.is_empty:
-            return base
         try:
-            done = on.commit(change)
+            done = commit(on)
         except CommitConflict:
             if time.monotonic() > deadline:
                 raise
         else:
+            if done is None:
+                return base
             failpoint(_COMMITTED)
             if done.follows_base:
                 return done.table

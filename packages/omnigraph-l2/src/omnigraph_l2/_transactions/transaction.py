@@ -343,7 +343,10 @@ class Transaction:
         return None if commit_id is None else self._branch.find(commit_id)
 
     def _follow(self, state: CatalogState) -> None:
-        """Move tables that others published meanwhile, where that changes nothing."""
+        """Move tables that others published meanwhile, where that changes nothing.
+
+        Rows that were made for other columns are not moved: what they mean is the caller's.
+        """
         check_expectations(state, self._expected)
         for working in self._working.values():
             if not working.operations:
@@ -357,7 +360,12 @@ class Transaction:
                     table_key=working.key, expected=seen, actual=state.latest(working.key)
                 )
             with table_border(working.key):
-                working.move(entry, self._branch.lineage(entry))
+                base = self._branch.lineage(entry)
+                if not base.same_columns(working.base):
+                    raise ExpectedVersionMismatch(
+                        table_key=working.key, expected=seen, actual=entry.table_version
+                    )
+                working.move(entry, base)
 
     def _may_run_again(self, mismatch: ExpectedVersionMismatch) -> bool:
         key = mismatch.table_key

@@ -1,0 +1,187 @@
+"""The steps from one schema to another, and the plan that holds them. Pure values.
+
+Always: a step says in plain words what it does, and what is lost by it. How many rows a table had
+when the plan was made is told, and is no part of what the plan is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l2._schema import EdgeType, NodeType
+
+__all__ = [
+    "AddProperty",
+    "AddType",
+    "ChangeEnds",
+    "DropProperty",
+    "DropType",
+    "EvolvePlan",
+    "EvolveStep",
+]
+
+
+@attrs.frozen(kw_only=True)
+class AddType:
+    """Make a type known, with an empty table."""
+
+    table_key: str
+    declared: NodeType | EdgeType
+    was_dropped: bool = attrs.field(default=False, eq=False)
+    """Whether there was a type of that name before. Nothing of it comes back."""
+
+    def __str__(self) -> str:
+        columns = ", ".join(
+            f"{name}: {type_}{', required' if name in self.declared.required else ''}"
+            for name, type_ in self.declared.properties.items()
+        )
+        ends = ""
+        if isinstance(self.declared, EdgeType):
+            ends = f" {_ends(self.declared.source, self.declared.target)}"
+        again = "; it was dropped before, and starts empty" if self.was_dropped else ""
+        return f"add {named(self.table_key)}{ends} ({columns or 'no properties'}){again}"
+
+
+@attrs.frozen(kw_only=True)
+class DropType:
+    """Take a type away, with all its rows."""
+
+    table_key: str
+    rows: int = attrs.field(default=0, eq=False)
+
+    def __str__(self) -> str:
+        return (
+            f"drop {named(self.table_key)} and its {_rows(self.rows)}; only older snapshots keep "
+            "them"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class AddProperty:
+    """Add a nullable property."""
+
+    table_key: str
+    name: str
+    type: pa.DataType
+    rows: int = attrs.field(default=0, eq=False)
+
+    def __str__(self) -> str:
+        return (
+            f"add property {self.name!r} ({self.type}) to {named(self.table_key)}; it is null in "
+            f"the {_rows(self.rows)} that are there"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class DropProperty:
+    """Take a property away, with all its values."""
+
+    table_key: str
+    name: str
+    type: pa.DataType
+    rows: int = attrs.field(default=0, eq=False)
+
+    def __str__(self) -> str:
+        return (
+            f"drop property {self.name!r} ({self.type}) of {named(self.table_key)}, with its "
+            f"values in {_rows(self.rows)}; only older snapshots keep them"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class ChangeEnds:
+    """Let an edge type that has no edges join other node types."""
+
+    table_key: str
+    source: str | None
+    target: str | None
+
+    def __str__(self) -> str:
+        ends = _ends(self.source, self.target)
+        return f"let {named(self.table_key)}, which has no edges, go {ends}"
+
+
+EvolveStep: TypeAlias = AddType | DropType | AddProperty | DropProperty | ChangeEnds
+
+
+@attrs.frozen
+class EvolvePlan:
+    """What ``repo.evolve`` does to come from the schema that is there to another one.
+
+    Print it, or look at its ``steps``. All of them are one publish.
+    """
+
+    steps: tuple[EvolveStep, ...] = ()
+    relies_on: tuple[str, ...] = attrs.field(default=(), kw_only=True, repr=False)
+    """Tables that are not changed, and must not change meanwhile either."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the schema is the wanted one already."""
+        return not self.steps
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What looks like a rename: nothing is renamed, the old is dropped and the new is empty."""
+        return (*_renamed_types(self.steps), *_renamed_properties(self.steps))
+
+    def __str__(self) -> str:
+        if self.is_empty:
+            return "Nothing is to be done."
+        lines = [f"{number}. {step}" for number, step in enumerate(self.steps, 1)]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+
+def named(table_key: str) -> str:
+    """Name a type in a sentence."""
+    kind, _, name = table_key.partition(":")
+    return f"{kind} type {name!r}"
+
+
+def _ends(source: str | None, target: str | None) -> str:
+    words = ["any node type" if end is None else repr(end) for end in (source, target)]
+    return f"from {words[0]} to {words[1]}"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _renamed_types(steps: tuple[EvolveStep, ...]) -> Iterator[str]:
+    for kind in ("node", "edge"):
+        gone = [each.table_key for each in steps if isinstance(each, DropType) and each.rows]
+        new = [each.table_key for each in steps if isinstance(each, AddType)]
+        old_names = [key for key in gone if key.startswith(f"{kind}:")]
+        new_names = [key for key in new if key.startswith(f"{kind}:")]
+        if old_names and new_names:
+            yield (
+                f"a type cannot be renamed: no row of {_listed(old_names)} goes over to "
+                f"{_listed(new_names)}. To keep rows, add first, copy them, and drop then"
+            )
+
+
+def _renamed_properties(steps: tuple[EvolveStep, ...]) -> Iterator[str]:
+    for key in dict.fromkeys(step.table_key for step in steps):
+        gone = [
+            each
+            for each in steps
+            if isinstance(each, DropProperty) and each.table_key == key and each.rows
+        ]
+        new = [each for each in steps if isinstance(each, AddProperty) and each.table_key == key]
+        if gone and new:
+            yield (
+                f"a property cannot be renamed: no value of {_quoted(gone)} of {named(key)} goes "
+                f"over to {_quoted(new)}. To keep values, add first, copy them, and drop then"
+            )
+
+
+def _listed(table_keys: list[str]) -> str:
+    return " or ".join(named(key) for key in table_keys)
+
+
+def _quoted(steps: list[DropProperty] | list[AddProperty]) -> str:
+    return " or ".join(repr(step.name) for step in steps)
