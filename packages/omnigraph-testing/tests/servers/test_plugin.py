@@ -75,6 +75,38 @@ def test_importing_the_plugin_costs_next_to_nothing() -> None:
     assert ours == ["omnigraph_testing._lazy", "omnigraph_testing.plugin"]
 
 
+TELLS_MODULES = """
+import json, os, pathlib, sys
+
+def pytest_unconfigure():
+    pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_plain_run_imports_three_modules_more_than_one_without_the_plugin(tmp_path: Path) -> None:
+    """Two runs of one test, as pytest finds the plugin itself, and with the plugin left out.
+
+    Both are without hypothesis' own plugin: it imports hypothesis at the end of every run.
+    """
+    (tmp_path / "conftest.py").write_text(TELLS_MODULES)
+    (tmp_path / "test_plain.py").write_text("def test():\n    pass\n")
+    imported = []
+    for number, arguments in enumerate([(), ("-p", "no:omnigraph_testing")]):
+        seen = tmp_path / f"seen-{number}"
+        done = run_pytest(
+            tmp_path, "-p", "no:hypothesispytest", *arguments, autoload=True, SEEN=str(seen)
+        )
+        assert "1 passed" in done.stdout, done.stdout
+        imported.append(set(json.loads(seen.read_text())))
+    with_it, without = imported
+    assert with_it - without == {
+        "omnigraph_testing",
+        "omnigraph_testing._lazy",
+        "omnigraph_testing.plugin",
+    }
+    assert without - with_it == set()
+
+
 def test_the_server_is_chosen_by_option_environment_or_ini(tmp_path: Path) -> None:
     """The option outranks the environment, which outranks the ini setting."""
     (tmp_path / "test_uses.py").write_text(
