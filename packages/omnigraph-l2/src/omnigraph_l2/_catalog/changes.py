@@ -60,6 +60,8 @@ class Intent:
     run_id: str | None = None
     operation_hash: str | None = None
     merged_parent_commit_id: str | None = None
+    reads: frozenset[str] = frozenset()
+    """On the branch of a run: the tables that were read."""
     same_types_as: CatalogState | None = attrs.field(default=None, repr=False)
     """A state whose tables must still be those that are there, registered as they were."""
 
