@@ -1,0 +1,34 @@
+"""What a transaction costs on S3, counted by a gateway before a real server."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
+from omnigraph_testing import FaultyS3
+
+_SCHEMA = GraphSchema(
+    nodes=[NodeType("Person", {"name": pa.string()}), NodeType("City", {"name": pa.string()})],
+    edges=[EdgeType("Lives", "Person", "City")],
+)
+_MOST_REQUESTS = 36
+_MOST_SEQUENTIAL = 15
+
+
+def _load(repository: Repository, turn: int) -> None:
+    with repository.transaction() as tx:
+        ids = [f"{turn}-{n}" for n in range(100)]
+        tx.append("node:Person", [{"id": each, "name": "x"} for each in ids])
+        tx.append("node:City", [{"id": each, "name": "y"} for each in ids])
+        tx.append("edge:Lives", [{"id": each, "src": each, "dst": each} for each in ids])
+
+
+def test_three_tables_in_one_transaction(faulty_s3: FaultyS3) -> None:
+    """100 rows each, warm: at most 36 requests, at most 15 of them one after another."""
+    with Repository.init(
+        faulty_s3.uri("repo"), _SCHEMA, storage_options=faulty_s3.storage_options
+    ) as repository:
+        for turn in range(20):
+            _load(repository, turn)
+        for turn in range(20, 24):
+            with faulty_s3.expect(max_requests=_MOST_REQUESTS, max_sequential=_MOST_SEQUENTIAL):
+                _load(repository, turn)
