@@ -1,7 +1,9 @@
 """Making a repository.
 
 Always: nothing is a repository before its pointer ``main`` is there, and that one conditional write
-decides between two that make one. Each step can be done again after a crash. A place that holds
+decides between two that make the same one. The catalog is made first, with the schema and the first
+commit in its own metadata, so that it decides between two that make different ones, and both that
+make the same write the same commit. Each step can be done again after a crash. A place that holds
 anything else is left as it is.
 """
 
@@ -14,10 +16,17 @@ from datetime import datetime
 import pyarrow as pa
 
 from omnigraph_l1 import Table, new_ulid, table_path
-from omnigraph_l1.errors import CommitConflict, DatasetExists, DatasetNotFound, NotADataset
+from omnigraph_l1.errors import (
+    CommitConflict,
+    CorruptDataset,
+    DatasetExists,
+    DatasetNotFound,
+    NotADataset,
+)
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
-from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.checking import check_text
+from omnigraph_l2._catalog.commits import GraphCommit, from_micros, to_micros
 from omnigraph_l2._catalog.rows import (
     MANIFEST_SCHEMA,
     TABLE,
@@ -46,15 +55,17 @@ from omnigraph_l2._storage.layout import (
     RUNS,
 )
 from omnigraph_l2._transactions.version_facts import version_metadata
-from omnigraph_l2.errors import RepositoryExists
+from omnigraph_l2.errors import InvalidSchema, RepositoryExists
 
-__all__ = ["create", "registration_metadata"]
+__all__ = ["create", "registration_metadata", "was_begun"]
 
+_CATALOG = declare("l2.init.catalog", "the catalog is made, and empty")
 _TABLES = declare("l2.init.tables", "the datasets of the types are made")
 _HISTORY = declare("l2.init.history", "the datasets of commits and runs are made")
-_GENESIS = declare("l2.init.genesis", "the first commit is in the log")
-_CATALOG = declare("l2.init.catalog", "the catalog is made, and empty")
-_ROWS = declare("l2.init.rows", "the catalog names the tables, the pointer is not there yet")
+_ROWS = declare("l2.init.rows", "the catalog names the tables")
+_GENESIS = declare(
+    "l2.init.genesis", "the first commit is in the log, the pointer is not there yet"
+)
 _DONE = declare("l2.init.done", "the pointer is there")
 
 _HISTORIES = (
@@ -65,33 +76,34 @@ _HISTORIES = (
     (RUN_ACTORS, RUN_ACTORS_SCHEMA),
 )
 _FINGERPRINT_KEY = b"omnigraph:init_schema"
+_GENESIS_KEY = b"omnigraph:init_genesis"
 _CONFIG = {"table_version_management": "true"}
+_WITH_FIRST_ROWS = frozenset({COMMITS, COMMIT_ACTORS})
+_LEFT_BEFORE_THE_CATALOG = frozenset({MANIFEST, "_refs"})
 
 
 def create(
     root: Root, schema: GraphSchema, *, actor: str | None, clock: Callable[[], datetime]
 ) -> None:
     """Make a repository, or finish one whose making was cut short."""
+    if not isinstance(schema, GraphSchema):
+        raise InvalidSchema(problems=(f"it should be a GraphSchema, found {schema!r}",))
     refuse_unstorable(schema)
+    check_text("the actor of a commit", actor)
     pointers = Pointers(root, clock)
     _refuse_taken(root, pointers, schema)
     pointers.probe()
-    tables = {
-        each.table_key: table
-        for each, table in zip(
-            schema.types, root.at_once(lambda each: _table(root, each), schema.types), strict=True
-        )
-    }
+    catalog = _catalog(root, schema, actor, clock)
+    failpoint(_CATALOG)
+    tables = dict(root.at_once(lambda each: (each.table_key, _table(root, each)), schema.types))
     failpoint(_TABLES)
     for path, columns in _HISTORIES:
         _empty(root, path, columns)
     failpoint(_HISTORY)
-    genesis = _genesis(root, actor, clock)
-    failpoint(_GENESIS)
-    catalog = _catalog(root, schema)
-    failpoint(_CATALOG)
     version = _registered(catalog, schema, tables)
     failpoint(_ROWS)
+    genesis = _genesis(root, catalog, version)
+    failpoint(_GENESIS)
     now = clock()
     made = pointers.create(
         Pointer(
@@ -110,6 +122,11 @@ def create(
         raise RepositoryExists(place=root.place, found="one that somebody made at the same time")
 
 
+def was_begun(catalog: Table) -> bool:
+    """Tell whether ``create`` made this catalog, so that its end is a pointer."""
+    return _FINGERPRINT_KEY in (catalog.schema.metadata or {})
+
+
 def registration_metadata(declared: NodeType | EdgeType) -> dict[str, object]:
     """Say of a type what its columns do not say."""
     if isinstance(declared, NodeType):
@@ -122,24 +139,52 @@ def _refuse_taken(root: Root, pointers: Pointers, schema: GraphSchema) -> None:
         raise RepositoryExists(place=root.place, found="a repository")
     try:
         catalog = root.open(MANIFEST)
-    except DatasetNotFound:
-        foreign = root.foreign_names()
+    except (DatasetNotFound, CorruptDataset):
+        foreign = [name for name in root.first_names() if name not in _LEFT_BEFORE_THE_CATALOG]
         if foreign:
-            raise RepositoryExists(
-                place=root.place, found=f"other things: {', '.join(foreign)}"
-            ) from None
-        return
+            found = f"other things: {', '.join(foreign)}"
+            raise RepositoryExists(place=root.place, found=found) from None
     except NotADataset as error:
         raise RepositoryExists(place=root.place, found=f"{MANIFEST} with {error.found}") from error
+    else:
+        _refuse_other(root, catalog, schema)
+
+
+def _refuse_other(root: Root, catalog: Table, schema: GraphSchema) -> None:
     begun_with = (catalog.schema.metadata or {}).get(_FINGERPRINT_KEY)
     if begun_with is None:
         raise RepositoryExists(place=root.place, found="a repository")
     if begun_with != _fingerprint(schema):
         found = (
-            "a creation with another schema that was never finished; finish it with that schema, "
-            "or remove what it left"
+            "a creation with another schema that is not finished; finish it with that schema, or "
+            "remove what it left"
         )
         raise RepositoryExists(place=root.place, found=found)
+
+
+def _catalog(
+    root: Root, schema: GraphSchema, actor: str | None, clock: Callable[[], datetime]
+) -> Table:
+    """Make the catalog, or take the one that an earlier attempt or somebody else has made."""
+    genesis = {
+        "graph_commit_id": new_ulid(),
+        "actor_id": actor,
+        "created_at": to_micros(clock()),
+    }
+    begun = MANIFEST_SCHEMA.with_metadata(
+        {
+            _FINGERPRINT_KEY: _fingerprint(schema),
+            _GENESIS_KEY: json.dumps(genesis, ensure_ascii=False).encode(),
+        }
+    )
+    try:
+        return root.create(MANIFEST, stamped(begun), _CONFIG)
+    except (DatasetExists, CommitConflict):
+        catalog = root.open(MANIFEST)
+    _refuse_other(root, catalog, schema)
+    if not catalog.count() and not _CONFIG.items() <= catalog.config.items():
+        return root.remember(MANIFEST, catalog.configure(_CONFIG).table)
+    return catalog
 
 
 def _table(root: Root, declared: NodeType | EdgeType) -> Table:
@@ -150,36 +195,12 @@ def _empty(root: Root, path: str, columns: pa.Schema) -> Table:
     """Make an empty dataset, or take the one that an earlier attempt has made."""
     try:
         return root.create(path, columns)
-    except DatasetExists:
+    except (DatasetExists, CommitConflict):
         table = root.open(path)
-        if table.count() or not table.schema.equals(columns):
+        if not table.schema.equals(columns) or (table.count() and path not in _WITH_FIRST_ROWS):
             found = f"{path}, which is no empty table of this schema"
-            if path != COMMITS:
-                raise RepositoryExists(place=root.place, found=found) from None
+            raise RepositoryExists(place=root.place, found=found) from None
         return table
-
-
-def _genesis(root: Root, actor: str | None, clock: Callable[[], datetime]) -> str:
-    log = GraphLog(root)
-    first = log.head(None)
-    if first is None:
-        first = GraphCommit(
-            graph_commit_id=new_ulid(),
-            parent_commit_id=None,
-            manifest_version=1,
-            actor_id=actor,
-            created_at=clock(),
-        )
-        log.write_genesis(first)
-    return first.graph_commit_id
-
-
-def _catalog(root: Root, schema: GraphSchema) -> Table:
-    begun = MANIFEST_SCHEMA.with_metadata({_FINGERPRINT_KEY: _fingerprint(schema)})
-    try:
-        return root.create(MANIFEST, stamped(begun), _CONFIG)
-    except DatasetExists:
-        return root.open(MANIFEST)
 
 
 def _registered(catalog: Table, schema: GraphSchema, tables: dict[str, Table]) -> int:
@@ -193,6 +214,23 @@ def _registered(catalog: Table, schema: GraphSchema, tables: dict[str, Table]) -
         ).version
     except CommitConflict:
         return catalog.refresh().version
+
+
+def _genesis(root: Root, catalog: Table, version: int) -> str:
+    """Write the first commit of all, which is the one that the catalog was made with."""
+    log = GraphLog(root)
+    first = log.head(None)
+    if first is None:
+        planned = json.loads((catalog.schema.metadata or {})[_GENESIS_KEY])
+        first = GraphCommit(
+            graph_commit_id=planned["graph_commit_id"],
+            parent_commit_id=None,
+            manifest_version=version,
+            actor_id=planned["actor_id"],
+            created_at=from_micros(planned["created_at"]),
+        )
+        log.write_genesis(first)
+    return first.graph_commit_id
 
 
 def _rows(declared: NodeType | EdgeType, table: Table) -> list[ManifestRow]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from omnigraph_l1.errors import DatasetNotFound, NotADataset
 from omnigraph_l2._branches.pointers import MAIN, Pointers
+from omnigraph_l2._creating import was_begun
 from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, ORIGINAL_SCHEMA, SCHEMA_LOCK_BRANCH
@@ -24,7 +25,8 @@ def opened(root: Root, catalog: Catalog, pointers: Pointers) -> Loaded:
         raise RepositoryNotFound(place=root.place, found="no catalog there") from error
     except NotADataset as error:
         raise RepositoryNotFound(place=root.place, found=error.found) from error
-    if not loaded.fragments and pointers.get(MAIN) is None:
+    begun_only = was_begun(loaded.table) and not loaded.state.publishes
+    if begun_only and pointers.get(MAIN) is None:
         found = "a creation that was never finished; call Repository.init again"
         raise RepositoryNotFound(place=root.place, found=found)
     return loaded

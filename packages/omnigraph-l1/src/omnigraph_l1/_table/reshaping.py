@@ -29,7 +29,7 @@ from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import staged
 from omnigraph_l1.errors import InvalidRequest, StorageError
 
-__all__ = ["add_columns", "annotate", "drop_columns", "replace_schema"]
+__all__ = ["add_columns", "annotate", "configure", "drop_columns", "replace_schema"]
 
 _LANCES_OWN = frozenset(
     {
@@ -98,6 +98,15 @@ def annotate(
         or None,
     )
     return _commit(pinned, "annotation", operation)
+
+
+def configure(pinned: Pinned, settings: _Values) -> Outcome:
+    """Merge settings into the config of the dataset."""
+    pinned.refuse_stale()
+    if not settings:
+        return unchanged(pinned, "")
+    operation = LanceOperation.UpdateConfig(config_updates=_merged(settings))
+    return _commit(pinned, "setting", operation)
 
 
 def replace_schema(pinned: Pinned, schema: pa.Schema) -> Outcome:

@@ -246,6 +246,10 @@ class Table(ReadSide):
             )
         )
 
+    def configure(self, settings: Mapping[str, str]) -> Commit:
+        """Merge settings into the config of the dataset."""
+        return _told(reshaping.configure(self._pinned, settings))
+
     def replace_schema(self, schema: pa.Schema) -> Commit:
         """Make an empty table with this schema, and its annotations, the next version.
 

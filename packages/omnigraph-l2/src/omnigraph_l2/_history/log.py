@@ -95,6 +95,7 @@ class GraphLog:
 
     def write_genesis(self, commit: GraphCommit) -> None:
         """Write the first commit of all."""
+        self._add(COMMIT_ACTORS, None, actor_rows([commit]))
         self._add(COMMITS, None, commit_rows([commit]))
 
     def fork(

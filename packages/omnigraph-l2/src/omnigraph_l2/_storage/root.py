@@ -16,7 +16,6 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import Durability, JsonRefs, Storage, Table, first_names, read_object
-from omnigraph_l2._storage.layout import OWN_NAMES
 
 __all__ = ["Root"]
 
@@ -89,9 +88,9 @@ class Root:
         with self._lock:
             self._handles.pop((path, branch), None)
 
-    def foreign_names(self) -> list[str]:
-        """Name what lies at the root and cannot be of a repository."""
-        return [name for name in first_names(self.storage, _NAMES) if name not in OWN_NAMES]
+    def first_names(self) -> list[str]:
+        """Name what lies at the root, or the first of it."""
+        return list(first_names(self.storage, _NAMES))
 
     def holds_file(self, name: str) -> bool:
         """Tell whether a file lies at the root. It is asked once."""
