@@ -37,7 +37,7 @@ def _streamed(rows: int, batch_rows: int) -> pa.RecordBatchReader:
 
 def _dictionary(rows: int) -> pa.Table:
     """Give few bytes that become many: each row says the same long word."""
-    words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, "i1")), pa.array(["w" * 5000]))
+    words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, "i1")), pa.array(["w" * 50_000]))
     return pa.table({"id": words})
 
 
@@ -53,7 +53,7 @@ def _one_array(rows: int) -> pa.Table:
     ("make", "rows"),
     [
         pytest.param(lambda: _streamed(2_000_000, 20_000), 2_000_000, id="a long stream"),
-        pytest.param(lambda: _dictionary(50_000), 50_000, id="a dictionary of 5 kB"),
+        pytest.param(lambda: _dictionary(5_000), 5_000, id="a dictionary of 50 kB"),
         pytest.param(lambda: _nulls(100_000), 100_000, id="nulls of no type, a kilobyte each"),
         pytest.param(lambda: _one_array(500_000), 500_000, id="one batch of views"),
     ],

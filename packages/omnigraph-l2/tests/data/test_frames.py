@@ -160,6 +160,15 @@ def test_a_frame_of_polars_comes_in(pl: Any) -> None:
     ]
 
 
+def test_all_problems_of_a_frame_of_polars_are_told_at_once(pl: Any) -> None:
+    """It lies in memory, in however many chunks."""
+    parts = [pl.DataFrame({"id": [""]}), pl.DataFrame({"id": ["a", ""]})]
+    assert problems_of(pl.concat(parts, rechunk=False)) == [
+        "id, row 0: is an empty id",
+        "id, row 2: is an empty id",
+    ]
+
+
 def test_a_lazy_frame_is_to_be_collected_first(pl: Any) -> None:
     """The message says how."""
     (problem,) = problems_of(pl.DataFrame({"id": ["a"]}).lazy())

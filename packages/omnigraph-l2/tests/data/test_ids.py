@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph_l2._data import IdSet, hashing, ids
+from omnigraph_l2._data import IdSet, ids
 from omnigraph_l2._data.hashing import parts_of
 from omnigraph_l2._data.ids import MemoryBound
 
@@ -116,28 +116,33 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     assert _files() - before == set()
 
 
+def _batch_of(numbers: range, wide: pa.Array) -> pa.RecordBatch:
+    """Give a batch as a reader of a file gives it: all of its columns in one block of memory."""
+    ids_ = pc.binary_join_element_wise("n", pa.array(np.asarray(numbers)).cast(pa.string()), "-")
+    batch = pa.record_batch({"id": ids_, "wide": wide})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    with pa.ipc.open_stream(sink.getvalue()) as reader:
+        return reader.read_next_batch()
+
+
 def test_memory_does_not_grow_with_the_ids() -> None:
-    """Three million ids of wide batches: what is held at any time stays within a few bounds."""
-    start, most = pa.total_allocated_bytes(), 0
-    wide = pa.array([b"x" * 200] * 100_000)
-    with IdSet(MemoryBound(65_536, 2**21)) as collected:
-        for first in range(0, 3_000_000, 100_000):
-            numbers = pa.array(np.arange(first, first + 100_000)).cast(pa.string())
-            batch = pa.record_batch(
-                {"id": pc.binary_join_element_wise("n", numbers, "-"), "w": wide}
-            )
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            with pa.ipc.open_stream(sink.getvalue()) as reader:
-                collected.add(reader.read_next_batch().column("id"))
-            del sink, batch, numbers, reader, writer
-            most = max(most, pa.total_allocated_bytes() - start - wide.nbytes)
+    """A million ids of wide batches, in too few parts: little is held at any time."""
+    wide = pa.array([b"x" * 1000] * 2000)
+    start, most, count = pa.total_allocated_bytes(), 0, 0
+    with IdSet(MemoryBound(16_384, 2**20, parts=4)) as collected:
+        for first in range(0, 1_000_000, 2000):
+            collected.add(_batch_of(range(first, first + 2000), wide).column("id"))
+            most = max(most, pa.total_allocated_bytes() - start)
         assert collected.repeated(5) == []
-        count = 0
-        for ids_ in collected.batches(10_000):
-            count += len(ids_)
-            most = max(most, pa.total_allocated_bytes() - start - wide.nbytes)
-    assert count == 3_000_000
-    assert most < 16 * 2**20, most
-    assert hashing.parts_of(pa.array([], pa.string()), 3, 0).tolist() == []
+        for batch in collected.batches(10_000):
+            count += len(batch)
+            most = max(most, pa.total_allocated_bytes() - start)
+    assert count == 1_000_000
+    assert most < 3 * 2**20, most
+
+
+def test_no_ids_are_in_no_part() -> None:
+    """An empty batch is nothing special."""
+    assert parts_of(pa.array([], pa.string()), 3, 0).tolist() == []

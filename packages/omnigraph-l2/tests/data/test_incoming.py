@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph_l2._data import DataProblem, DataProblems, incoming
+from omnigraph_l2._data.findings import Findings
 
 NODE = pa.schema(
     [pa.field("id", pa.string(), nullable=False), ("name", pa.string()), ("age", pa.int32())]
@@ -253,3 +254,12 @@ def test_batches_are_cut_to_the_bound() -> None:
     assert pa.Table.from_batches(batches).column("id").to_pylist() == ids
     assert all(len(batch) == 1 or batch.nbytes <= 2000 for batch in batches)
     assert len(batches) < 100
+
+
+def test_what_is_remembered_of_problems_is_bounded() -> None:
+    """A million bad rows cost no more to remember than twenty."""
+    findings = Findings("t")
+    for row in range(1000):
+        findings.add("a", "is bad", row)
+    assert findings.count == 1000
+    assert sum(map(len, findings._kept.values())) == 20

@@ -210,3 +210,13 @@ def test_a_null_hidden_in_a_dictionary_is_found() -> None:
     schema = pa.schema([pa.field("c", pa.string(), nullable=False)])
     with pytest.raises(DataProblems, match="c, row 1: is null, but may not be"):
         incoming(pa.table({"c": array}), schema, what="t", ids=()).reader().read_all()
+
+
+def test_a_field_that_may_not_be_null_is_not_even_under_a_null() -> None:
+    """Readers that look at a field by itself find no null where the schema says there is none."""
+    schema = pa.schema([pa.field("c", STRUCT)])
+    table = pa.table({"c": pa.array([None, {"x": 5}, None])})
+    for data in (table, table.to_pylist()):
+        (batch,) = incoming(data, schema, what="t", ids=())
+        assert batch.column(0).field(0).null_count == 0
+        assert batch.column(0).to_pylist() == [None, {"x": 5, "y": None}, None]

@@ -98,6 +98,45 @@ def test_each_number_stays_itself_or_is_refused(
         assert all(map(same, got, expected)), (got, expected)
 
 
+def edges(type_: pa.DataType) -> list[Any]:
+    """Give the values of a type at which others end, or lose digits."""
+    near = [s * 2**p + d for p in (0, 7, 8, 11, 15, 16, 24, 31, 32, 53, 63, 64) for d in (-1, 0, 1)
+            for s in (1, -1)]  # fmt: skip
+    if types.is_integer(type_):
+        return [n for n in near if number(n, type_) is n or number(n, type_) == n]
+    if types.is_floating(type_):
+        floats = [float(n) for n in near] + [0.5, 0.1, 65504.0, 65520.0, 1e39, math.inf, math.nan]
+        return [f for f in floats if number(f, type_) is not REFUSED]
+    powers = [Decimal(s).scaleb(p) for p in range(-8, 20) for s in (1, -1)]
+    return [d for d in [*powers, *map(Decimal, near)] if number(d, type_) is not REFUSED]
+
+
+@pytest.mark.parametrize("found", INTEGERS + FLOATS + DECIMALS, ids=str)
+@pytest.mark.parametrize("wanted", INTEGERS + FLOATS + DECIMALS, ids=str)
+def test_the_edges_of_each_type_are_where_arithmetic_says(
+    found: pa.DataType, wanted: pa.DataType
+) -> None:
+    """Beside values that fit, exactly those that do not are named; the others stay themselves."""
+    if {types.is_floating(found), types.is_decimal(wanted)} == {True} or (
+        types.is_decimal(found) and types.is_floating(wanted)
+    ):
+        pytest.skip("judged by the types")
+    values = pa.array(edges(found), found).to_pylist()
+    good = [value for value in values if number(value, wanted) is not REFUSED]
+    bad = [value for value in values if number(value, wanted) is REFUSED]
+    schema = pa.schema([pa.field("n", wanted)])
+    kept = incoming(pa.table({"n": pa.array(good, found)}), schema, what="t", ids=())
+    got = kept.reader().read_all().column(0).to_pylist()
+    assert all(map(same, got, [number(value, wanted) for value in good]))
+    for first in range(0, len(bad), 20):
+        part = [*good, *bad[first : first + 20]]
+        for data in (pa.table({"n": pa.array(part, found)}), [{"n": value} for value in part]):
+            with pytest.raises(DataProblems) as caught:
+                list(incoming(data, schema, what="t", ids=()))
+            rows = [problem.row for problem in caught.value.problems]
+            assert rows == list(range(len(good), len(part)))
+
+
 @pytest.mark.parametrize(
     ("found", "wanted"), [(pa.float64(), pa.decimal128(9, 2)), (pa.decimal128(9, 2), pa.float64())]
 )

@@ -183,3 +183,34 @@ def test_rows_are_counted_over_all_that_are_taken_at_a_time() -> None:
     with pytest.raises(DataProblems) as caught:
         list(incoming(iter(rows), NODE, what="node:P"))
     assert [problem.row for problem in caught.value.problems] == [5]
+
+
+def test_an_unknown_column_far_down_is_named_with_its_row() -> None:
+    """The first row that has it is told, counted over all rows."""
+    rows: list[dict[str, Any]] = [{"id": f"n{n}"} for n in range(5000)]
+    rows[4321]["z"] = 1
+    with pytest.raises(DataProblems) as caught:
+        list(incoming(rows, NODE, what="node:P"))
+    assert [(problem.column, problem.row) for problem in caught.value.problems] == [("z", 4321)]
+
+
+def test_times_with_and_without_a_zone_are_told_apart_in_one_column() -> None:
+    """The one that fits is not named."""
+    naive, aware = dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=UTC)
+    assert [p.split(":")[0] for p in refused([naive, aware], pa.timestamp("us"))] == ["c, row 1"]
+    zoned = pa.timestamp("us", "UTC")
+    assert [p.split(":")[0] for p in refused([naive, aware], zoned)] == ["c, row 0"]
+
+
+def test_values_that_fit_are_not_named_beside_those_of_their_type_that_do_not() -> None:
+    """Huge integers, decimals and halves of characters stand among good ones."""
+    for values, wanted in (
+        ([1, 2**64], pa.int64()),
+        ([1, 2**64 + 1], pa.float64()),
+        ([Decimal(1), Decimal("NaN")], pa.decimal128(5, 2)),
+        ([Decimal(999), Decimal(1000)], pa.decimal128(5, 2)),
+        (["a", "\ud800"], pa.string()),
+        ([dt.time(1), dt.time(1, tzinfo=UTC)], pa.time64("us")),
+        ([dt.timedelta(1), dt.timedelta.max], pa.duration("us")),
+    ):
+        assert [problem.split(":")[0] for problem in refused(values, wanted)] == ["c, row 1"]

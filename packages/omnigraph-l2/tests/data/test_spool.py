@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from omnigraph_l2._data import IdSet, SpillFailed, Spool
 from omnigraph_l2._data.ids import MemoryBound
+from omnigraph_l2._data.spill_file import Extent
 
 SCHEMA = pa.schema(
     [
@@ -53,6 +54,7 @@ def test_readers_give_the_whole_stream_however_they_interleave(
         assert spool.rows == 10 * count
         size = sum(batch.get_total_buffer_size() for batch in expected)
         assert spool.on_disk == (size > in_memory)
+        assert {type(kept) for kept in spool._kept} <= {Extent if spool.on_disk else pa.RecordBatch}
 
 
 def test_the_first_reader_waits_for_nothing() -> None:

@@ -72,6 +72,49 @@ def test_each_point_in_time_stays_itself_or_is_refused(
         assert got.view(_raw(wanted)).to_pylist() == expected
 
 
+def edges(type_: pa.DataType) -> list[int]:
+    """Give counts of ticks at which units and widths end."""
+    if types.is_time(type_):
+        return [0, 1, 1000, 10**6, 86_399]
+    units = (1, 10**3, 10**6, 10**9, 86_400, 86_400 * 10**3, 86_400 * 10**6, 86_400 * 10**9)
+    bounds = [0, 1, *(2**p // unit + d for p in (31, 63) for unit in units for d in (-1, 0, 1))]
+    bounds += [unit * day for unit in units for day in (1, 2**31 - 1, 2**31)]
+    most = 2 ** (type_.bit_width - 1)
+    counts = [s * bound for bound in bounds for s in (1, -1)] + [-most]
+    if types.is_date64(type_):
+        counts = [count // 86_400_000 * 86_400_000 for count in counts]
+    return [count for count in dict.fromkeys(counts) if -most <= count < most]
+
+
+PAIRS = [(found, wanted) for group in GROUPS for found in group for wanted in group]
+
+
+@pytest.mark.parametrize(("found", "wanted"), PAIRS, ids=str)
+def test_the_edges_of_each_unit_are_where_arithmetic_says(
+    found: pa.DataType, wanted: pa.DataType
+) -> None:
+    """Beside counts that fit, exactly those that do not are named; the others stay themselves."""
+    counts = edges(found)
+    moved = [n if found == wanted else ticks(n, found, wanted) for n in counts]
+    good = [n for n, to in zip(counts, moved, strict=True) if to is not REFUSED]
+    bad = [n for n, to in zip(counts, moved, strict=True) if to is REFUSED]
+    schema = pa.schema([pa.field("t", wanted)])
+
+    def stream(values: list[int]) -> list[pa.RecordBatch]:
+        table = pa.table({"t": pa.array(values, _raw(found)).view(found)})
+        return list(incoming(table, schema, what="t", ids=()))
+
+    (batch,) = stream(good)
+    assert batch.column(0).view(_raw(wanted)).to_pylist() == [
+        to for to in moved if to is not REFUSED
+    ]
+    for first in range(0, len(bad), 20):
+        part = [*good, *bad[first : first + 20]]
+        with pytest.raises(DataProblems) as caught:
+            stream(part)
+        assert [problem.row for problem in caught.value.problems] == [*range(len(good), len(part))]
+
+
 @pytest.mark.parametrize(
     ("found", "wanted"),
     [

@@ -40,7 +40,6 @@ def incoming(
     """
     findings = Findings(what, schema.names)
     source = _source(data, findings)
-    findings.raise_if_any()
     coming = source.prepare(schema, findings, may_lack=may_lack_nullable)
     findings.raise_if_any()
     if ids is None:

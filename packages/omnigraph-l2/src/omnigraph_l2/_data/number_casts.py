@@ -7,6 +7,7 @@ there is noted, and the column then comes out as nulls, for it will not be used.
 from __future__ import annotations
 
 import decimal
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +15,7 @@ from pyarrow import types
 
 from omnigraph_l2._data.findings import Spot, short
 
-__all__ = ["decimal_fits", "integer_bounds", "number_cast"]
+__all__ = ["decimal_fits", "exact_decimals", "integer_bounds", "number_cast"]
 
 _EXACT = decimal.Context(prec=400, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 _ANY_INTEGER = pa.decimal256(20, 0)
@@ -62,6 +63,15 @@ def decimal_fits(value: decimal.Decimal, wanted: pa.DataType) -> bool:
     return fits
 
 
+def exact_decimals(values: Sequence[decimal.Decimal | None], wanted: pa.DataType) -> pa.Array:
+    """Give decimals that fit as a column of decimals or integers."""
+    if types.is_integer(wanted):
+        return pa.array([None if value is None else int(value) for value in values], wanted)
+    step = decimal.Decimal(1).scaleb(-wanted.scale, _EXACT)
+    exact = [None if value is None else value.quantize(step, context=_EXACT) for value in values]
+    return pa.array(exact, wanted)
+
+
 def _not_there(wanted: pa.DataType) -> str:
     return f"{{}} does not fit {wanted}"
 
@@ -94,13 +104,9 @@ def _floats_of_integers(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.
     _, most = integer_bounds(array.type)
     above = pc.greater_equal(doubles, float(most + 1))  # by rounding; a power of two is exact
     back = pc.if_else(above, 0.0, doubles).cast(array.type, safe=False)
-    changed = pc.or_(above, pc.not_equal(back, array))
-    if spot.refuse_where(changed, array, f"{{}} cannot be a {wanted} without being rounded"):
-        return pa.nulls(len(array), wanted)
-    if wanted == pa.float64():
-        return doubles
     narrow = doubles.cast(wanted, safe=False)
-    changed = pc.not_equal(narrow.cast(pa.float64()), doubles)
+    narrowed = pc.not_equal(narrow.cast(pa.float64()), doubles)
+    changed = pc.or_(pc.or_(above, pc.not_equal(back, array)), narrowed)
     if spot.refuse_where(changed, array, f"{{}} cannot be a {wanted} without being rounded"):
         return pa.nulls(len(array), wanted)
     return narrow
@@ -122,13 +128,26 @@ def _integers_of_floats(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.
 def _decimals(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.Array:
     if types.is_integer(array.type):
         array = array.cast(_ANY_INTEGER)
-    try:
-        return array.cast(wanted)
-    except pa.ArrowInvalid:
-        values = enumerate(array.to_pylist())
-        misfits = [(i, v) for i, v in values if v is not None and not decimal_fits(v, wanted)]
-        for index, value in misfits:
-            spot.refuse_entry(index, f"{short(value)} does not fit {wanted}")
-        if not misfits:  # Arrow refuses what we would not: still no value is changed
-            spot.refuse(f"holds values that Arrow cannot turn into {wanted}")
+    result = _proven(array, wanted)
+    if result is not None:
+        return result
+    values = array.to_pylist()
+    misfits = [
+        (n, v) for n, v in enumerate(values) if v is not None and not decimal_fits(v, wanted)
+    ]
+    for index, value in misfits:
+        spot.refuse_entry(index, f"{short(value)} does not fit {wanted}")
+    if misfits:
         return pa.nulls(len(array), wanted)
+    return exact_decimals(values, wanted)
+
+
+def _proven(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
+    """Let Arrow do it, if it can be seen that it did: it wraps some decimals without a word."""
+    try:
+        result = array.cast(wanted)
+        back = result.cast(_ANY_INTEGER) if types.is_integer(wanted) else result
+        same = pc.all(pc.equal(back.cast(array.type), array), min_count=0).as_py()
+    except pa.ArrowException:
+        return None
+    return result if same and result.null_count == array.null_count else None

@@ -28,7 +28,7 @@ from omnigraph_l2._data.casting import (
     refuse_nulls,
 )
 from omnigraph_l2._data.findings import Findings, Spot, short
-from omnigraph_l2._data.number_casts import decimal_fits
+from omnigraph_l2._data.number_casts import decimal_fits, exact_decimals
 from omnigraph_l2._data.type_rules import entries_type, field_names, is_list, type_obstacles
 
 __all__ = ["python_column"]
@@ -205,7 +205,7 @@ def _decimals(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
     if not all(value is None or decimal_fits(value, wanted) for value in values):
         reason = f"does not fit {wanted}"
         return _refused(values, lambda value: decimal_fits(value, wanted), wanted, spot, reason)
-    return pa.array(_plain(values, int) if types.is_integer(wanted) else values, wanted)
+    return exact_decimals(values, wanted)
 
 
 def _strings(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:

@@ -51,7 +51,7 @@ class Pace:
     """How many rows to take next, where their size shows only afterwards."""
 
     def __init__(self, most: int) -> None:
-        self.rows = 256
+        self.rows = 16
         self._most = most
 
     def saw(self, rows: int, size: int) -> None:

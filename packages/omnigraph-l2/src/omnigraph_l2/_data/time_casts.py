@@ -6,6 +6,8 @@ noted, and the column then comes out as nulls. Whether time zones agree was judg
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
@@ -17,19 +19,18 @@ __all__ = ["time_cast"]
 _SECONDS_A_DAY = 86_400
 _TICKS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INT64_MAX = 2**63 - 1
+_NULL = pa.scalar(None, pa.int64())
+_Cast = tuple[pa.Array, pa.DataType]
 
 
 def time_cast(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.Array:
     """Count the same points or spans in the unit of another type."""
     before, after = _ticks_a_day(array.type), _ticks_a_day(wanted)
-    if types.is_date(wanted) and not types.is_date32(wanted):
-        days = time_cast(array, pa.date32(), spot)  # a date64 counts milliseconds, by whole days
-        return pc.multiply(_counted(days), after).view(wanted)
     counted = _counted(array)
-    if after >= before:
-        counted = _finer(counted, after // before, array, wanted, spot)
-    else:
-        counted = _coarser(counted, before // after, array, wanted, spot)
+    if types.is_date64(wanted):  # it counts milliseconds, but whole days only
+        counted = _rescaled(counted, Fraction(1, before), spot, of=(array, wanted))
+        before = 1
+    counted = _rescaled(counted, Fraction(after, before), spot, of=(array, wanted))
     if wanted.bit_width == 64:  # noqa: PLR2004 - the width that is counted in
         return counted.view(wanted)
     try:
@@ -40,26 +41,20 @@ def time_cast(array: pa.Array, wanted: pa.DataType, spot: Spot) -> pa.Array:
         return pa.nulls(len(array), wanted)
 
 
-def _finer(
-    counted: pa.Array, factor: int, array: pa.Array, wanted: pa.DataType, spot: Spot
-) -> pa.Array:
-    if factor == 1:
-        return counted
-    most = _INT64_MAX // factor
-    beyond = pc.or_(pc.less(counted, -most), pc.greater(counted, most))
-    if spot.refuse_where(beyond, array, f"{{}} does not fit {wanted}"):
-        return pa.nulls(len(array), pa.int64())
-    return pc.multiply(counted, factor)
-
-
-def _coarser(
-    counted: pa.Array, factor: int, array: pa.Array, wanted: pa.DataType, spot: Spot
-) -> pa.Array:
+def _rescaled(counted: pa.Array, ratio: Fraction, spot: Spot, *, of: _Cast) -> pa.Array:
+    """Count in another unit. What was noted is null, so that it is noted once."""
+    array, wanted = of
+    if ratio >= 1:
+        factor = int(ratio)
+        most = _INT64_MAX // factor
+        bad = pc.or_(pc.less(counted, -most - (factor == 1)), pc.greater(counted, most))
+        spot.refuse_where(bad, array, f"{{}} does not fit {wanted}")
+        return pc.multiply(pc.if_else(bad, _NULL, counted), factor)
+    factor = int(1 / ratio)
     result = pc.divide(counted, factor)
-    changed = pc.not_equal(pc.multiply(result, factor), counted)
-    if spot.refuse_where(changed, array, f"{{}} cannot be a {wanted} without being rounded"):
-        return pa.nulls(len(array), pa.int64())
-    return result
+    bad = pc.not_equal(pc.multiply(result, factor), counted)
+    spot.refuse_where(bad, array, f"{{}} cannot be a {wanted} without being rounded")
+    return pc.if_else(bad, _NULL, result)
 
 
 def _counted(array: pa.Array) -> pa.Array:
