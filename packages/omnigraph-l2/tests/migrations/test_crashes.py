@@ -71,7 +71,7 @@ def test_killed_at_each_named_point(crash: Crash, prepare: object) -> None:
 
 def test_killed_at_file_operations(crash: Crash) -> None:
     """SIGKILL before a file operation, also those that have no name."""
-    killed = crash.everywhere(migrate_it, prepare=old, by="file operations", limit=12, seed=5)
+    killed = crash.everywhere(migrate_it, prepare=old, by="file operations", limit=6, seed=5)
     for crashed in killed:
         assert_ends_well(*crashed.arguments, str(crashed))
 
@@ -97,7 +97,7 @@ def test_every_declared_point_is_passed(crash: Crash, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("branch", "processes", "rounds"), [(None, 4, 3), (BRANCH, 4, 1)], ids=["main", "branch"]
+    ("branch", "processes", "rounds"), [(None, 4, 2), (BRANCH, 3, 1)], ids=["main", "branch"]
 )
 def test_several_migrate_at_once(
     storage: Storage, branch: str | None, processes: int, rounds: int
