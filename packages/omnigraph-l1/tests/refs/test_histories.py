@@ -41,14 +41,29 @@ from ._recorded import RecordedRefs, judged
 NAME = "contended/ref"
 
 
-def change_until(place: str, options: dict[str, str], journals: str, who: str, changes: int) -> int:
+def change(place: str, options: dict[str, str], journals: str, who: str, changes: int) -> None:
     """Change the ref so many times, unless killed before."""
-    refs = JsonRefs.open(Storage.resolve(place, options), "_refs", durability="none")
-    recorded = RecordedRefs(refs, NAME, journals, who)
+    recorded = opened(place, options, journals, who)
     for number in range(changes):
         recorded.change(number)
     recorded.read()
-    return changes
+
+
+def change_until_beaten(
+    place: str, options: dict[str, str], journals: str, who: str, changes: int
+) -> None:
+    """Change the ref so many times, and go on until somebody was once in the way."""
+    recorded = opened(place, options, journals, who)
+    outcomes = [recorded.change(number) for number in range(changes)]
+    while Outcome.FAILED not in outcomes and len(outcomes) < 100 * changes:
+        outcomes.append(recorded.change(len(outcomes)))
+    recorded.read()
+
+
+def opened(place: str, options: dict[str, str], journals: str, who: str) -> RecordedRefs:
+    """Open the refs of a place."""
+    refs = JsonRefs.open(Storage.resolve(place, options), "_refs", durability="none")
+    return RecordedRefs(refs, NAME, journals, who)
 
 
 def compete(
@@ -61,16 +76,14 @@ def compete(
         times = 0
         while not stop.is_set():
             kill = AtMoment(times, within=0.4)
-            crash.run(
-                change_until, place, options, str(journals), f"dying-{times}", 10**6, kill=kill
-            )
+            crash.run(change, place, options, str(journals), f"dying-{times}", 10**6, kill=kill)
             times += 1
         return times
 
     with ThreadPoolExecutor(3) as pool:
         dying = pool.submit(killed_again_and_again)
         living = [
-            pool.submit(crash.run, change_until, place, options, str(journals), who, changes)
+            pool.submit(crash.run, change_until_beaten, place, options, str(journals), who, changes)
             for who in ("one", "other")
         ]
         try:
@@ -114,7 +127,7 @@ def test_writers_whose_replies_are_lost(
     rules = [faulty_s3.inject(Rule(each, "PUT", probability=0.2)) for each in effects]
 
     def work(who: str) -> None:
-        change_until(faulty_s3.uri(), faulty_s3.storage_options, str(tmp_path), who, 15)
+        change(faulty_s3.uri(), faulty_s3.storage_options, str(tmp_path), who, 15)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, [f"w{number}" for number in range(4)]))
