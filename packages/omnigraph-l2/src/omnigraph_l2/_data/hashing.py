@@ -48,10 +48,8 @@ def _hashes(
     while len(active):
         whole = left[active] >= _WORD
         word = words[positions[active]].astype(np.uint64)
-        spare = np.where(whole, 0, _WORD - left[active]).astype(np.uint64)
-        word = (word << (spare * np.uint64(8))) >> (
-            spare * np.uint64(8)
-        )  # what follows is not ours
+        foreign = np.where(whole, 0, _WORD - left[active]).astype(np.uint64) * np.uint64(8)
+        word = (word << foreign) >> foreign  # bits of what follows the string
         hashes[active] = _mixed(hashes[active] ^ word)
         positions, left = positions + _WORD, left - _WORD
         active = active[left[active] > 0]

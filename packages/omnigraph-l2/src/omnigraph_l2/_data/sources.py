@@ -82,8 +82,7 @@ def arrow_source(data: Any) -> ArrowSource | None:
         return ArrowSource(data.schema, [data], in_memory=True)
     if hasattr(data, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(data)
-        in_memory = type(data).__module__.partition(".")[0] == "polars"
-        return ArrowSource(reader.schema, reader, in_memory=in_memory)
+        return ArrowSource(reader.schema, reader, in_memory=False)
     if hasattr(data, "__arrow_c_array__"):
         batch = pa.record_batch(data)
         return ArrowSource(batch.schema, [batch], in_memory=True)
