@@ -20,6 +20,8 @@ from omnigraph_l2._evolving.steps import (
     DropType,
     EvolvePlan,
     EvolveStep,
+    counted,
+    joined,
     named,
 )
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType, storing_problems
@@ -94,8 +96,8 @@ def _widowed(
     for before, after, rows in kept:
         if nodes and rows and _has_open_end(before, after):
             yield (
-                f"{named(before.table_key)} has {rows} edges that may end at any node, so "
-                f"{' and '.join(map(named, nodes))} cannot be dropped before they are deleted"
+                f"{named(before.table_key)} has {counted(rows)} that may end at any node, so "
+                f"{' and '.join(map(named, nodes))} cannot be dropped before these are deleted"
             )
 
 
@@ -112,8 +114,8 @@ def _impossible(
     which = named(before.table_key)
     if _ends(before) != _ends(after) and rows:
         yield (
-            f"{which} has {rows} edges, so its ends cannot be changed from {_ends(before)} to "
-            f"{_ends(after)}; delete the edges first, or declare another edge type"
+            f"{which} has {counted(rows)}, so it cannot go {joined(*_ends(after))} instead of "
+            f"{joined(*_ends(before))}; delete the edges first, or declare another edge type"
         )
     for name, type_ in after.properties.items():
         found = before.properties.get(name)

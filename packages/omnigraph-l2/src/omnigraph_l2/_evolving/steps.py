@@ -41,7 +41,7 @@ class AddType:
         )
         ends = ""
         if isinstance(self.declared, EdgeType):
-            ends = f" {_ends(self.declared.source, self.declared.target)}"
+            ends = f" {joined(self.declared.source, self.declared.target)}"
         again = "; it was dropped before, and starts empty" if self.was_dropped else ""
         return f"add {named(self.table_key)}{ends} ({columns or 'no properties'}){again}"
 
@@ -55,8 +55,8 @@ class DropType:
 
     def __str__(self) -> str:
         return (
-            f"drop {named(self.table_key)} and its {_rows(self.rows)}; only older snapshots keep "
-            "them"
+            f"drop {named(self.table_key)} and its {counted(self.rows)}; only older snapshots "
+            "keep them"
         )
 
 
@@ -72,7 +72,7 @@ class AddProperty:
     def __str__(self) -> str:
         return (
             f"add property {self.name!r} ({self.type}) to {named(self.table_key)}; it is null in "
-            f"the {_rows(self.rows)} that are there"
+            f"the {counted(self.rows)} that are there"
         )
 
 
@@ -88,7 +88,7 @@ class DropProperty:
     def __str__(self) -> str:
         return (
             f"drop property {self.name!r} ({self.type}) of {named(self.table_key)}, with its "
-            f"values in {_rows(self.rows)}; only older snapshots keep them"
+            f"values in {counted(self.rows)}; only older snapshots keep them"
         )
 
 
@@ -101,7 +101,7 @@ class ChangeEnds:
     target: str | None
 
     def __str__(self) -> str:
-        ends = _ends(self.source, self.target)
+        ends = joined(self.source, self.target)
         return f"let {named(self.table_key)}, which has no edges, go {ends}"
 
 
@@ -142,12 +142,14 @@ def named(table_key: str) -> str:
     return f"{kind} type {name!r}"
 
 
-def _ends(source: str | None, target: str | None) -> str:
+def joined(source: str | None, target: str | None) -> str:
+    """Tell the ends of an edge type in a sentence."""
     words = ["any node type" if end is None else repr(end) for end in (source, target)]
     return f"from {words[0]} to {words[1]}"
 
 
-def _rows(count: int) -> str:
+def counted(count: int) -> str:
+    """Count rows in a sentence."""
     return "1 row" if count == 1 else f"{count:,} rows"
 
 

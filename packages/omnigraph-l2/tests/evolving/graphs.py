@@ -1,0 +1,97 @@
+"""A small graph, schemas near its own, and ways to act in the middle of somebody else's work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import Table, failpoints, new_ulid
+from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
+from omnigraph_l2._branches.pointers import Pointer, Pointers
+from omnigraph_l2._storage.layout import COMMITS, MANIFEST
+
+PERSON = NodeType("Person", {"name": pa.string(), "age": pa.int32()})
+COMPANY = NodeType("Company", {"name": pa.string()})
+KNOWS = EdgeType("Knows", "Person", "Person", {"since": pa.date32()})
+WORKS = EdgeType("Works", "Person", "Company")
+SCHEMA = GraphSchema(nodes=[PERSON, COMPANY], edges=[KNOWS, WORKS])
+
+PEOPLE = [{"id": "a", "name": "Ann", "age": 3}, {"id": "b", "name": "Bob", "age": None}]
+
+
+def filled(repository: Repository) -> Repository:
+    """Put two people, a company and one edge in."""
+    with repository.transaction() as tx:
+        tx.append("node:Person", PEOPLE)
+        tx.append("node:Company", [{"id": "c", "name": "Co"}])
+        tx.append("edge:Knows", [{"id": "e", "src": "a", "dst": "b"}])
+    return repository
+
+
+def with_types(*changed: NodeType | EdgeType, without: tuple[str, ...] = ()) -> GraphSchema:
+    """Give the schema with some types changed, added, or taken out (by table key)."""
+    types = {each.table_key: each for each in (*SCHEMA.types, *changed)}
+    kept = [each for key, each in types.items() if key not in without]
+    return GraphSchema(
+        nodes=[each for each in kept if isinstance(each, NodeType)],
+        edges=[each for each in kept if isinstance(each, EdgeType)],
+    )
+
+
+def like(schema: GraphSchema) -> dict[str, NodeType | EdgeType]:
+    """Give a schema as what two of them are compared by: no order counts."""
+    return {
+        each.table_key: attrs.evolve(each, required=tuple(sorted(each.required)))
+        for each in schema.types
+    }
+
+
+def rows(repository: Repository, table_key: str, branch: str = "main") -> list[dict[str, object]]:
+    """Read all rows, by id."""
+    found: list[dict[str, object]] = repository.snapshot(branch).read(table_key).to_pylist()
+    return sorted(found, key=lambda row: str(row["id"]))
+
+
+@contextmanager
+def meanwhile(point: str, act: Callable[[], object]) -> Iterator[list[str]]:
+    """Act when a step is first reached; give the list of steps, to see that it was."""
+    passed: list[str] = []
+
+    def handler(name: str) -> None:
+        first = name == point and point not in passed
+        passed.append(name)
+        if first:
+            with failpoints.handling(lambda _: None):
+                act()
+
+    with failpoints.handling(handler):
+        yield passed
+    assert point in passed
+
+
+def branched(repository: Repository, name: str = "what-if") -> str:
+    """Make a graph branch at the head of main; give its native name."""
+    native = f"{name}.{new_ulid().lower()}"
+    repository.flush()
+    head = repository.snapshot()
+    Table.open(f"{repository.uri}/{COMMITS}").fork(native)
+    version = Table.open(f"{repository.uri}/{MANIFEST}").fork(native).version
+    now = datetime.now(timezone.utc)
+    made = Pointers(repository._root, lambda: now).create(
+        Pointer(
+            name=name,
+            native_branch=native,
+            parent_branch="main",
+            parent_manifest_version=head.version,
+            manifest_version=version,
+            head_commit_id=None if head.commit is None else head.commit.graph_commit_id,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    assert made
+    return native
