@@ -159,6 +159,7 @@ def test_floats_and_decimals_are_not_mixed(found: pa.DataType, wanted: pa.DataTy
     ),
     st.sampled_from(INTEGERS + FLOATS + DECIMALS),
 )
+@example([2049, -(2**63) - 1], pa.float16())
 def test_python_numbers_stay_themselves_or_are_refused(
     values: list[Any], wanted: pa.DataType
 ) -> None:

@@ -183,10 +183,10 @@ def _integers(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
         except (OverflowError, pa.ArrowInvalid):
             continue
     if types.is_floating(wanted):
-        if all(value is None or _is_a_double(value) for value in values):
-            return pa.array(_plain(values, float), pa.float64())
         rounded = f"cannot be a {wanted} without being rounded"
-        return _refused(values, _is_a_double, wanted, spot, rounded)
+        _refused(values, _is_a_double, wanted, spot, rounded)
+        doubles = [None if v is None or not _is_a_double(v) else float(v) for v in values]
+        return pa.array(doubles, pa.float64())
     if types.is_decimal(wanted) or types.is_integer(wanted):
         return _decimals(_plain(values, lambda value: decimal.Decimal(int(value))), wanted, spot)
     return _refused(values, lambda _: False, wanted, spot)
