@@ -15,6 +15,7 @@ PUBLIC: dict[str, set[str]] = {
         "ConflictFacts",
         "Delta",
         "Durability",
+        "FragmentFiles",
         "IndexInfo",
         "IndexKind",
         "JsonRefs",

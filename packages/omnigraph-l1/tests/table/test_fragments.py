@@ -78,3 +78,16 @@ def test_the_manifest_path_names_the_file_of_the_version(tmp_path: Path) -> None
         assert Path("/", handle.manifest_path).is_file()
         assert not handle.manifest_path.startswith("/")
     assert "/tree/b/_versions/" in handle.manifest_path
+
+
+def test_the_files_of_fragments_are_named(tmp_path: Path) -> None:
+    """Each with whether rows of it are marked as deleted."""
+    table = _grown(tmp_path / "t")
+    files = table.fragment_files()
+    assert {number: found.has_deletions for number, found in files.items()} == {
+        0: False,
+        1: True,
+        2: False,
+    }
+    for found in files.values():
+        assert all((tmp_path / "t" / "data" / name).is_file() for name in found.data)

@@ -12,6 +12,7 @@ from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.merging import PRIMARY_KEY
 from omnigraph_l1._table.objects import first_names, read_object
 from omnigraph_l1._table.pinned import Durability
+from omnigraph_l1._table.reading import FragmentFiles
 from omnigraph_l1._table.refs import BranchInfo, TagInfo, unique_branch_name
 from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
 from omnigraph_l1._table.staging import Staged
@@ -24,6 +25,7 @@ __all__ = [
     "Commit",
     "Delta",
     "Durability",
+    "FragmentFiles",
     "IndexInfo",
     "IndexKind",
     "Removed",

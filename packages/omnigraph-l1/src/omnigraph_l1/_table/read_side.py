@@ -6,7 +6,7 @@ versions are those of the moment: they belong to no version.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from omnigraph_l1._table import indexing, opening, reading, refs
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.indexing import IndexInfo
 from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._table.reading import FragmentFiles
 from omnigraph_l1._table.refs import BranchInfo, TagInfo
 
 __all__ = ["ReadSide"]
@@ -122,11 +123,20 @@ class ReadSide:
         """Count the rows of each fragment, by its number. Costs no request."""
         return reading.fragment_rows(self._pinned)
 
+    def fragment_files(self) -> dict[int, FragmentFiles]:
+        """Name the files of each fragment, by its number. Costs no request."""
+        return reading.fragment_files(self._pinned)
+
     def find(
-        self, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
+        self,
+        key: str,
+        values: Iterable[Any],
+        *,
+        columns: Sequence[str] | None = None,
+        fragments: Collection[int] | None = None,
     ) -> pa.Table:
         """Read the rows whose key is one of these values, through an index where there is one."""
-        return reading.find(self._pinned, key, values, columns=columns)
+        return reading.find(self._pinned, key, values, columns=columns, fragments=fragments)
 
     def count(self, filter: str | None = None) -> int:  # noqa: A002
         """Count rows."""

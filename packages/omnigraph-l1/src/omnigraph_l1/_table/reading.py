@@ -6,23 +6,31 @@ before the first batch, or with it; no error of Lance's comes out of the reader.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._lance.schemas import columns_of
-from omnigraph_l1._table.fitting import key_problems
-from omnigraph_l1._table.literals import all_are_literals, in_list
+from omnigraph_l1._table.keys import checked_keys, key_filters
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
-__all__ = ["config", "count", "find", "fragment_rows", "read", "same_columns", "scan"]
+__all__ = [
+    "FragmentFiles",
+    "config",
+    "count",
+    "find",
+    "fragment_rows",
+    "read",
+    "same_columns",
+    "scan",
+]
 
-_KEYS_IN_ONE_FILTER = 2000
 _HIDDEN = frozenset(
     {"_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version"}
 )
@@ -103,34 +111,37 @@ def fragment_rows(pinned: Pinned) -> dict[int, int]:
 
 
 def find(
-    pinned: Pinned, key: str, values: Sequence[Any], *, columns: Sequence[str] | None = None
+    pinned: Pinned,
+    key: str,
+    values: Iterable[Any],
+    *,
+    columns: Sequence[str] | None = None,
+    fragments: Collection[int] | None = None,
 ) -> pa.Table:
     """Read the rows whose key is one of these values, through the key's index where it has one."""
-    problems = key_problems(key, pinned.dataset.schema)
-    if problems:
-        raise InvalidData(place=str(pinned.place), problems=tuple(problems))
-    if not all_are_literals(values):
-        return _find_by_looking(pinned, key, values, columns)
+    wanted = checked_keys(key, values, pinned.dataset.schema, place=pinned.place)
+    filters = key_filters(key, wanted)
+    if filters is None:
+        return _find_by_looking(pinned, key, wanted, columns, fragments)
     parts = [
-        read(
-            pinned,
-            columns=columns,
-            filter=in_list(key, values[start : start + _KEYS_IN_ONE_FILTER]),
-        )
-        for start in range(0, len(values), _KEYS_IN_ONE_FILTER)
+        read(pinned, columns=columns, filter=one, fragments=fragments)
+        for one in filters or ["false"]
     ]
-    return pa.concat_tables(parts) if parts else read(pinned, columns=columns, filter="false")
+    return pa.concat_tables(parts)
 
 
 def _find_by_looking(
-    pinned: Pinned, key: str, values: Sequence[Any], columns: Sequence[str] | None
+    pinned: Pinned,
+    key: str,
+    wanted: pa.Array,
+    columns: Sequence[str] | None,
+    fragments: Collection[int] | None,
 ) -> pa.Table:
-    wanted = pa.array(values, pinned.dataset.schema.field(key).type)
     chosen = list(pinned.dataset.schema.names if columns is None else columns)
     with_key = list(dict.fromkeys([*chosen, key]))
     batches = (
         batch.filter(pc.is_in(batch[key], value_set=wanted))
-        for batch in scan(pinned, columns=with_key)
+        for batch in scan(pinned, columns=with_key, fragments=fragments)
     )
     schema = pa.schema([pinned.dataset.schema.field(name) for name in with_key])
     return pa.Table.from_batches(batches, schema).select(chosen)
@@ -144,6 +155,27 @@ def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002
             return int(pinned.dataset.count_rows(filter))
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
+
+
+@attrs.frozen
+class FragmentFiles:
+    """The files of one fragment. A file never changes; rows are taken out of it by marking them."""
+
+    data: tuple[str, ...]
+    has_deletions: bool
+
+
+def fragment_files(pinned: Pinned) -> dict[int, FragmentFiles]:
+    """Name the files of each fragment, by its number: from metadata alone."""
+    pinned.guard.check()
+    with lance_border(pinned.place):
+        return {
+            f.fragment_id: FragmentFiles(
+                tuple(file.path for file in f.metadata.files),
+                f.metadata.deletion_file is not None,
+            )
+            for f in pinned.dataset.get_fragments()
+        }
 
 
 def _chosen(pinned: Pinned, fragments: Collection[int] | None) -> list[Any] | None:

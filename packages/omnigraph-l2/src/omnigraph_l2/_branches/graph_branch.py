@@ -12,15 +12,15 @@ from typing import Final
 from omnigraph_l1 import Table, unique_branch_name
 from omnigraph_l1.errors import BranchExists, L1Error
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.catalog_upkeep import CatalogUpkeep
 from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._branches.pointers import Pointers
 from omnigraph_l2._catalog.changes import Intent
 from omnigraph_l2._catalog.commits import GraphCommit, Published
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
-from omnigraph_l2._catalog.superseding import superseded
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._manifest.catalog import Catalog, Loaded, read_rows
+from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._publishing.publisher import Publisher, Surroundings
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._storage import Root
@@ -33,11 +33,6 @@ LOG_LAG: Final = 16
 
 _FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
 _POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
-_PRUNED = declare("l2.catalog.pruned", "rows that are superseded are gone from the catalog")
-_COMPACTED = declare("l2.catalog.compacted", "the catalog is one fragment again")
-
-_MANY_FRAGMENTS = 48
-_PUBLISHES_KEPT = 64
 
 
 class GraphBranch:
@@ -60,7 +55,10 @@ class GraphBranch:
         self._root = root
         self._pointers = pointers
         self._log = log
+        self._upkeep = CatalogUpkeep(log)
         self._logged_through = 0
+        self._check = check
+        self._is_ready = False
         self.has_published = False
         """Whether this handle has published anything, so that the log may be behind."""
         self._publisher = Publisher(
@@ -69,7 +67,7 @@ class GraphBranch:
             Surroundings(
                 parent=self._parent,
                 was_published=self._was_published,
-                check=check,
+                check=self._ready,
                 published=self._published,
             ),
         )
@@ -145,6 +143,14 @@ class GraphBranch:
         self._logged_through = state.last_sequence
         return completed
 
+    def _ready(self) -> None:
+        """See to it that this branch may be published to: once for the store and the format."""
+        self._check()
+        if not self._is_ready:
+            self._pointers.probe()
+            self.catalog.migrate()
+            self._is_ready = True
+
     def _parent(self, state: CatalogState) -> Published | None:
         logged = self._log.head(self.native)
         if logged is None:
@@ -169,26 +175,8 @@ class GraphBranch:
             if loaded.state.last_sequence - self._logged_through >= LOG_LAG:
                 self._log.complete(loaded.state)
                 self._logged_through = loaded.state.last_sequence
-            if len(loaded.fragments) >= _MANY_FRAGMENTS:
-                self._tidy_catalog(loaded)
+            kept_up = self._upkeep.after(loaded)
+            if kept_up is not None:
+                self.catalog.moved_to(kept_up)
         except (L1Error, OmniGraphError) as error:
             emit("after_publish_failed", place=self._root.place, branch=self.name, error=str(error))
-
-    def _tidy_catalog(self, loaded: Loaded) -> None:
-        """Drop what is superseded, and make one fragment of the rest."""
-        state, table = loaded.state, loaded.table
-        self._log.complete(state)
-        gone = list(
-            superseded(
-                read_rows(table),
-                state,
-                logged=self._log.logged(state),
-                keep_publishes=_PUBLISHES_KEPT,
-            )
-        )
-        if gone:
-            table = table.delete_keys("object_id", gone).table
-            failpoint(_PRUNED)
-        table = table.compact().table
-        failpoint(_COMPACTED)
-        self.catalog.moved_to(table)

@@ -8,6 +8,7 @@ new; after a compaction, everything once. It never goes back. It writes only by
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,7 +26,7 @@ from omnigraph_l2._catalog.rows import (
     rows_to_arrow,
 )
 from omnigraph_l2._catalog.state import CatalogState, empty_state, fold
-from omnigraph_l2._manifest.migrations import check
+from omnigraph_l2._manifest.migrations import check, migrate
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import UnknownBranch
@@ -77,15 +78,24 @@ class Catalog:
         self._name = name or branch
         self._lock = threading.RLock()
         self._loaded: Loaded | None = None
+        self._read_at = 0.0
 
     @property
     def branch(self) -> str | None:
         """The native branch; None is main."""
         return self._branch
 
+    def recent(self, seconds: float) -> Loaded:
+        """Give what was read within the last seconds, or catch up."""
+        with self._lock:
+            if self._loaded is not None and time.monotonic() - self._read_at <= seconds:
+                return self._loaded
+        return self.refresh()
+
     def refresh(self) -> Loaded:
         """Catch up with what others published."""
         with self._lock, self._while_it_is_there():
+            self._read_at = time.monotonic()
             if self._loaded is None:
                 self._loaded = load(self._open(), self._root.place)
             else:
@@ -120,6 +130,11 @@ class Catalog:
             if self._loaded is None or self._loaded.table.version < commit.version:
                 self._loaded = written
             return written
+
+    def migrate(self) -> None:
+        """Bring this branch of the catalog to our internal schema version."""
+        before = self.refresh().table
+        self.moved_to(migrate(before))
 
     def moved_to(self, table: Table) -> None:
         """Follow to a version that upkeep made."""

@@ -47,6 +47,7 @@ _VISIBLE = declare("l2.publish.visible", "the publish is visible, its pointer is
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.004, 0.25
 _SLOW_SECONDS = 30.0
+_FRESH_SECONDS = 2.0
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +121,11 @@ class Publisher:
             try:
                 self._around.check()
                 with self._turns.publishing(self._catalog.branch, lost=lost):
-                    state = self._catalog.refresh().state
+                    # At first what the transaction has just read will do: a stale state collides.
+                    fresh = (
+                        self._catalog.refresh() if lost else self._catalog.recent(_FRESH_SECONDS)
+                    )
+                    state = fresh.state
                     rose = sequence_before is None or state.last_sequence > sequence_before
                     for each in batch:
                         self._review(each, state, place, refusal, rose=rose)

@@ -16,6 +16,7 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import Durability, JsonRefs, Storage, Table, first_names, read_object
+from omnigraph_l2._storage.known_ids import KnownIds
 
 __all__ = ["Root"]
 
@@ -36,6 +37,7 @@ class Root:
     _handles: OrderedDict[tuple[str, str | None], Table] = attrs.field(
         factory=OrderedDict, init=False, repr=False
     )
+    known_ids: KnownIds = attrs.field(factory=KnownIds, init=False, repr=False)
     _files: dict[str, bool] = attrs.field(factory=dict, init=False, repr=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
     _workers: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._data.ids import IdSet
-from omnigraph_l2._transactions.lookups import missing, present
+from omnigraph_l2._transactions.lookups import Lookups, present
 from omnigraph_l2.errors import DanglingEdges
 
 __all__ = ["check_ends", "check_removed", "edge_tables_at", "node_tables_of"]
@@ -48,13 +48,14 @@ def check_ends(
     column: str,
     ends: IdSet,
     nodes: Mapping[str, Table],
+    lookups: Lookups,
 ) -> None:
     """Refuse ends that no node has. ``nodes`` has the tables in which to look."""
     for batch in ends.batches(_AT_ONCE):
         absent: pa.Array = batch.unique()
         for table in nodes.values():
             if len(absent):
-                absent = missing(table, "id", absent)
+                absent = lookups.missing(table, absent)
         if len(absent):
             raise _dangling(edge_key, column, nodes, absent)
 
@@ -65,6 +66,8 @@ def check_removed(
     nodes: Callable[[str], Table],
     pointing: Iterable[tuple[str, str, tuple[str, ...]]],
     edges: Callable[[str], Table],
+    *,
+    lookups: Lookups,
 ) -> None:
     """Refuse to take nodes away that edges still point to.
 
@@ -72,12 +75,12 @@ def check_removed(
     """
     listed = list(pointing)
     for batch in removed.batches(_AT_ONCE):
-        gone = missing(nodes(node_key), "id", batch.unique())
+        gone = lookups.missing(nodes(node_key), batch.unique())
         for edge_key, column, node_keys in listed:
             elsewhere = gone
             for key in node_keys:
                 if key != node_key and len(elsewhere):
-                    elsewhere = missing(nodes(key), "id", elsewhere)
+                    elsewhere = lookups.missing(nodes(key), elsewhere)
             if not len(elsewhere):
                 continue
             used = present(edges(edge_key), column, elsewhere)

@@ -37,6 +37,7 @@ from omnigraph_l2._transactions.edges import (
     edge_tables_at,
     node_tables_of,
 )
+from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
     DeleteIds,
@@ -98,6 +99,7 @@ class Transaction:
         self._expected: dict[str, int] = {}
         self._ended = "not begun"
         self._repeats: GraphCommit | None = None
+        self._lookups = Lookups(root.known_ids)
         self._commit_id = new_ulid()
         self.commit: GraphCommit | None = None
         """What was published; None before that, or where nothing was changed."""
@@ -250,7 +252,7 @@ class Transaction:
             entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
             with table_border(table_key):
                 base = self._branch.lineage(entry)
-            working = WorkingTable(entry=entry, base=base, current=base)
+            working = WorkingTable(entry=entry, lookups=self._lookups, base=base, current=base)
             self._working[table_key] = working
         return working
 
@@ -438,13 +440,13 @@ class Transaction:
                             for name in node_tables_of(state, key, column)
                             if name in state.tables
                         }
-                        check_ends(key, column, found, nodes)
+                        check_ends(key, column, found, nodes, self._lookups)
             elif working.removed is not None:
                 pointing = [
                     (edge, column, node_tables_of(state, edge, column))
                     for edge, column in edge_tables_at(state, key)
                 ]
-                check_removed(working.removed, key, seen, pointing, seen)
+                check_removed(working.removed, key, seen, pointing, seen, lookups=self._lookups)
         return looked_at
 
     def _new_ends(self, working: WorkingTable) -> Iterable[tuple[IdSet, IdSet]]:

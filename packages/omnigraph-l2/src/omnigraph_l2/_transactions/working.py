@@ -7,6 +7,8 @@ base everything is applied again.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import attrs
 
 from omnigraph_l1 import Table
@@ -14,7 +16,7 @@ from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._storage.upkeep import kept_up
 from omnigraph_l2._transactions.exact import commit_exactly
-from omnigraph_l2._transactions.lookups import present
+from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
     DeleteIds,
@@ -35,6 +37,7 @@ class WorkingTable:
     """A table that a transaction changes."""
 
     entry: TableEntry
+    lookups: Lookups
     base: Table
     current: Table
     operations: list[Operation] = attrs.field(factory=list)
@@ -69,7 +72,9 @@ class WorkingTable:
             operation = self.operations[self.applied]
             self._check_ids(operation)
             self._note_removed(operation)
-            self.current = commit_exactly(self.current, operation.stage)
+            before = self.current
+            self.current = commit_exactly(before, operation.stage)
+            self._learn(before, operation)
             self._check_written_ids(operation)
             self.applied += 1
         return self.current
@@ -87,6 +92,12 @@ class WorkingTable:
         for operation in self.operations:
             operation.close()
 
+    def _learn(self, before: Table, operation: Operation) -> None:
+        if isinstance(operation, Append) and operation.ids is not None:
+            batches = list(islice(operation.ids.batches(_LOOKED_UP_AT_ONCE), 2))
+            if len(batches) == 1:
+                self.lookups.remember(before, self.current, batches[0])
+
     def _check_ids(self, operation: Operation) -> None:
         """Refuse an append of ids that are there, or an append or overwrite that repeats one."""
         if not isinstance(operation, Append | Overwrite) or operation.ids is None:
@@ -95,7 +106,7 @@ class WorkingTable:
         existing: list[str] = []
         if isinstance(operation, Append) and self.current.count():
             for batch in operation.ids.batches(_LOOKED_UP_AT_ONCE):
-                existing += present(self.current, "id", batch).to_pylist()
+                existing += self.lookups.present(self.current, batch).to_pylist()
                 if len(existing) >= _SHOWN:
                     break
         if repeated or existing:
@@ -115,7 +126,7 @@ class WorkingTable:
             existing: list[str] = []
             if isinstance(operation, Append):
                 for batch in ids.batches(_LOOKED_UP_AT_ONCE):
-                    existing += present(self.base, "id", batch).to_pylist()
+                    existing += self.lookups.present(self.base, batch).to_pylist()
         if repeated or existing:
             raise DuplicateIds(
                 table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
