@@ -12,7 +12,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1._table import reading
+from omnigraph_l1._table import keys
 from omnigraph_l1._table.literals import in_list
 from omnigraph_l1.errors import InvalidRequest
 
@@ -250,6 +250,6 @@ def test_many_keys_are_found_in_filters_of_a_size_that_is_parsed(
         asked.append(len(values))
         return in_list(key, values)
 
-    monkeypatch.setattr(reading, "in_list", counted)
+    monkeypatch.setattr(keys, "in_list", counted)
     assert ids(local.find("id", names)) == names
     assert asked == [2000, 2000, 1]

@@ -7,7 +7,7 @@ remembered by their place, four bytes each, while they are looked for.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,15 +15,14 @@ import pyarrow.compute as pc
 from lance import FragmentMetadata, LanceOperation
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
-from omnigraph_l1._table.fitting import key_problems
-from omnigraph_l1._table.literals import all_are_literals, column_name, in_list
+from omnigraph_l1._table.keys import checked_keys, key_filters
+from omnigraph_l1._table.literals import column_name
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged, staged
-from omnigraph_l1.errors import CorruptDataset, InvalidData, InvalidFilter
+from omnigraph_l1.errors import CorruptDataset, InvalidFilter
 
 __all__ = ["stage_delete", "stage_delete_keys"]
 
-_KEYS_IN_ONE_FILTER = 2000
 _OFFSET_BITS = 32
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 
@@ -44,16 +43,13 @@ def stage_delete(pinned: Pinned, predicate: str) -> Staged:
         raise failure.at(pinned.place) from failure.cause
 
 
-def stage_delete_keys(pinned: Pinned, key: str, values: Sequence[Any]) -> Staged:
+def stage_delete_keys(pinned: Pinned, key: str, values: Iterable[Any]) -> Staged:
     """Mark the rows with these keys. A key that is not there is passed over."""
-    schema = pinned.dataset.schema
-    problems = key_problems(key, schema)
-    if problems:
-        raise InvalidData(place=str(pinned.place), problems=tuple(problems))
-    if len(values) <= _KEYS_IN_ONE_FILTER and all_are_literals(values):
-        return stage_delete(pinned, in_list(key, values) if values else "false")
+    wanted = checked_keys(key, values, pinned.dataset.schema, place=pinned.place)
+    filters = key_filters(key, wanted)
+    if filters is not None and len(filters) <= 1:
+        return stage_delete(pinned, filters[0] if filters else "false")
     pinned.refuse_stale()
-    wanted = pa.array(values, schema.field(key).type)
 
     def matching() -> Iterator[pa.Array]:
         scanner = pinned.dataset.scanner(columns=[key], with_row_address=True)
@@ -62,7 +58,7 @@ def stage_delete_keys(pinned: Pinned, key: str, values: Sequence[Any]) -> Staged
 
     try:
         with lance_calls():
-            return _stage(pinned, matching(), f"{column_name(key)} is one of {len(values)} values")
+            return _stage(pinned, matching(), f"{column_name(key)} is one of {len(wanted)} values")
     except LanceFailure as failure:
         raise failure.at(pinned.place) from failure.cause
 

@@ -127,7 +127,7 @@ def find(
         read(pinned, columns=columns, filter=one, fragments=fragments)
         for one in filters or ["false"]
     ]
-    return pa.concat_tables(parts)
+    return pa.concat_tables(parts) if len(parts) > 1 else parts[0]
 
 
 def _find_by_looking(
@@ -139,12 +139,9 @@ def _find_by_looking(
 ) -> pa.Table:
     chosen = list(pinned.dataset.schema.names if columns is None else columns)
     with_key = list(dict.fromkeys([*chosen, key]))
-    batches = (
-        batch.filter(pc.is_in(batch[key], value_set=wanted))
-        for batch in scan(pinned, columns=with_key, fragments=fragments)
-    )
-    schema = pa.schema([pinned.dataset.schema.field(name) for name in with_key])
-    return pa.Table.from_batches(batches, schema).select(chosen)
+    found = scan(pinned, columns=with_key, fragments=fragments)
+    batches = (batch.filter(pc.is_in(batch[key], value_set=wanted)) for batch in found)
+    return pa.Table.from_batches(batches, found.schema).select(chosen)
 
 
 def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002

@@ -138,7 +138,7 @@ class Table(ReadSide):
         """Mark the rows that a predicate matches as deleted."""
         return deleting.stage_delete(self._pinned, predicate)
 
-    def stage_delete_keys(self, key: str, values: Sequence[Any]) -> Staged:
+    def stage_delete_keys(self, key: str, values: Iterable[Any]) -> Staged:
         """Mark the rows with these keys as deleted."""
         return deleting.stage_delete_keys(self._pinned, key, values)
 
@@ -206,7 +206,7 @@ class Table(ReadSide):
         """Delete the rows that a predicate matches."""
         return self.commit(self.stage_delete(predicate))
 
-    def delete_keys(self, key: str, values: Sequence[Any]) -> Commit:
+    def delete_keys(self, key: str, values: Iterable[Any]) -> Commit:
         """Delete the rows with these keys."""
         return self.commit(self.stage_delete_keys(key, values))
 
