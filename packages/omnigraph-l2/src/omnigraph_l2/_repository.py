@@ -16,6 +16,7 @@ from omnigraph_l1 import Durability, Storage, new_ulid
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.pointers import MAIN, Pointers
 from omnigraph_l2._catalog.changes import Change, Intent
+from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations
 from omnigraph_l2._creating import create
@@ -30,7 +31,14 @@ from omnigraph_l2._snapshots.finding import snapshot_at
 from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.retrying import retry
 from omnigraph_l2._transactions.transaction import Author, Transaction
-from omnigraph_l2.errors import TransactionClosed, UnknownBranch, UnknownCommit
+from omnigraph_l2._transactions.version_facts import completed
+from omnigraph_l2.errors import (
+    InvalidBranchName,
+    InvalidRequest,
+    TransactionClosed,
+    UnknownBranch,
+    UnknownCommit,
+)
 
 __all__ = ["Repository"]
 
@@ -109,7 +117,7 @@ class Repository:
     def log(self, branch: str = MAIN, limit: int | None = None) -> list[GraphCommit]:
         """List the commits of a branch, newest first."""
         with border():
-            return list(islice(self._branch(branch).newest_first(), limit))
+            return list(islice(self._branch(branch).newest_first(), _count(limit)))
 
     def commit(self, commit_id: str) -> GraphCommit:
         """Find a commit by its id."""
@@ -138,6 +146,7 @@ class Repository:
         """
         with border():
             target = self._branch(branch)
+        check_text("an operation_hash", operation_hash)
         author = Author(
             actor=self._actor if actor is None else actor,
             message=message,
@@ -173,7 +182,9 @@ class Repository:
 
         Without changes nothing is written, and the expectations are checked.
         """
-        expected = dict(expected_table_versions or {})
+        expected = {} if expected_table_versions is None else expected_table_versions
+        check_expected(expected)
+        check_changes(changes)
         with border():
             target = self._branch(branch)
             if not changes:
@@ -181,8 +192,8 @@ class Repository:
                 return None
             intent = Intent(
                 graph_commit_id=new_ulid(),
-                changes=tuple(changes),
-                expected=expected,
+                changes=tuple(completed(change, self._root) for change in changes),
+                expected=dict(expected),
                 created_at=self._clock(),
                 actor_id=self._actor if actor is None else actor,
                 message=message,
@@ -256,9 +267,11 @@ class Repository:
         """Flush, and let go of what is open. Closing twice does nothing."""
         if self._closed:
             return
-        self.flush()
-        self._closed = True
-        self._root.close()
+        try:
+            self.flush()
+        finally:
+            self._closed = True
+            self._root.close()
 
     def __enter__(self) -> Repository:  # noqa: PYI034  # Self needs Python 3.11
         return self
@@ -282,6 +295,9 @@ class Repository:
     def _branch(self, name: str) -> GraphBranch:
         if self._closed:
             raise TransactionClosed(what="repository handle", state="closed")
+        given: object = name
+        if not isinstance(given, str):
+            raise InvalidBranchName(name=repr(given), rule="it is text")
         known = self._branches.get(name)
         if known is not None:
             return known
@@ -309,5 +325,19 @@ def _root(
     durability: Durability | str | None,
 ) -> Root:
     storage = Storage.resolve(uri, storage_options)
-    kind = Durability.FULL if durability is None else Durability(durability)
+    try:
+        kind = Durability.FULL if durability is None else Durability(durability)
+    except ValueError as error:
+        known = " or ".join(repr(each.value) for each in Durability)
+        reason = f"durability is {known}, found {durability!r}"
+        raise InvalidRequest(what=f"Opening {storage.place}", reason=reason) from error
     return Root(storage, kind)
+
+
+def _count(limit: object) -> int | None:
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        reason = f"limit is a whole number from 0, or None for all, found {limit!r}"
+        raise InvalidRequest(what="Reading the log", reason=reason)
+    return limit

@@ -7,6 +7,8 @@ without harm. The next writer completes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+from heapq import merge
 from typing import Final
 
 from omnigraph_l1 import Table, unique_branch_name
@@ -16,7 +18,7 @@ from omnigraph_l2._branches.catalog_upkeep import CatalogUpkeep
 from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._branches.pointers import Pointers
 from omnigraph_l2._catalog.changes import Intent
-from omnigraph_l2._catalog.commits import GraphCommit, Published
+from omnigraph_l2._catalog.commits import EPOCH, GraphCommit, Published
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
@@ -74,6 +76,7 @@ class GraphBranch:
 
     def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
         """Publish one commit."""
+        self._pointers.probe_once()
         made = self._publisher.publish(intent, place=self._root.place, timeout=timeout)
         self.has_published = True
         return made.commit
@@ -115,25 +118,33 @@ class GraphBranch:
 
     def find(self, commit_id: str) -> GraphCommit | None:
         """Find a commit of this branch, or of one that it started from."""
+        given: object = commit_id
+        if not isinstance(given, str):
+            return None
         made = self.catalog.refresh().state.commit(commit_id)
         return self._log.find(commit_id, self.native) if made is None else made.commit
 
     def newest_first(self) -> Iterator[GraphCommit]:
         """Walk the commits back to the beginning: those in the catalog, then those in the log.
 
-        Where the original program has published too, its commits are in the log only.
+        What the original program published in between is in the log only, so that the log is
+        asked where a commit does not follow the one before it.
         """
         state = self.catalog.refresh().state
-        if state.foreign_version:
-            self._log.complete(state)
-            yield from self._log.newest_first(self.native)
-            return
-        held = set()
-        for made in reversed(state.publishes):
-            held.add(made.commit.graph_commit_id)
-            yield made.commit
-        for commit in self._log.newest_first(self.native):
-            if commit.graph_commit_id not in held:
+        held = [made.commit for made in reversed(state.publishes)]
+        last = None
+        seen: set[str] = set()
+        if not state.is_foreign:
+            for commit in held:
+                if last is not None and commit.graph_commit_id != last.parent_commit_id:
+                    break
+                last = commit
+                seen.add(commit.graph_commit_id)
+                yield commit
+        rest = [commit for commit in held if commit.graph_commit_id not in seen]
+        for commit in merge(rest, self._log.newest_first(self.native), key=_age):
+            if commit.graph_commit_id not in seen and commit.manifest_version <= state.version:
+                seen.add(commit.graph_commit_id)
                 yield commit
 
     def complete_log(self) -> int:
@@ -152,7 +163,7 @@ class GraphBranch:
             self._is_ready = True
 
     def _parent(self, state: CatalogState) -> Published | None:
-        logged = self._log.head(self.native)
+        logged = self._log.head(self.native, until=state.version)
         if logged is None:
             return state.head
         head = state.head
@@ -180,3 +191,7 @@ class GraphBranch:
                 self.catalog.moved_to(kept_up)
         except (L1Error, OmniGraphError) as error:
             emit("after_publish_failed", place=self._root.place, branch=self.name, error=str(error))
+
+
+def _age(commit: GraphCommit) -> tuple[int, timedelta]:
+    return -commit.manifest_version, EPOCH - commit.created_at

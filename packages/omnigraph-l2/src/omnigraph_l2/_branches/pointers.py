@@ -47,6 +47,7 @@ class Pointers:
     _root: Root
     _clock: Callable[[], datetime]
     _seen: dict[str, Ref] = attrs.field(factory=dict, init=False, repr=False)
+    _probed: bool = attrs.field(default=False, init=False, repr=False)
 
     def get(self, name: str) -> Pointer | None:
         """Read a pointer; None where there is none of that name."""
@@ -108,6 +109,12 @@ class Pointers:
     def probe(self) -> None:
         """Refuse a store that ignores conditional writes."""
         self._refs.probe()
+        self._probed = True
+
+    def probe_once(self) -> None:
+        """Do the same, unless it was done."""
+        if not self._probed:
+            self.probe()
 
     @property
     def _refs(self) -> JsonRefs:

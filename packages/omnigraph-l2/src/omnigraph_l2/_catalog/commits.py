@@ -11,9 +11,17 @@ import attrs
 from omnigraph_l2._catalog.rows import PUBLISH, ManifestRow, json_object, publish_key
 from omnigraph_l2.errors import CorruptRepository
 
-__all__ = ["GraphCommit", "Published", "from_micros", "publish_row", "published", "to_micros"]
+__all__ = [
+    "EPOCH",
+    "GraphCommit",
+    "Published",
+    "from_micros",
+    "publish_row",
+    "published",
+    "to_micros",
+]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _TEXTS = (
     "parent_commit_id",
@@ -59,12 +67,12 @@ class Published:
 
 def to_micros(moment: datetime) -> int:
     """Count the microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
+    return (moment - EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
     """Give the moment, in UTC."""
-    return _EPOCH + micros * _MICROSECOND
+    return EPOCH + micros * _MICROSECOND
 
 
 def publish_row(made: Published) -> ManifestRow:

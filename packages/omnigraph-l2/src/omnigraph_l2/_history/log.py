@@ -7,7 +7,9 @@ once. On a branch the log goes on from where the branch started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timezone
 from itertools import islice
 from typing import Any
 
@@ -64,14 +66,12 @@ class GraphLog:
         table = self._open(COMMITS, state.branch)
         return frozenset(islice(_ids_newest_first(table), len(state.publishes) + 2 * _PAGE))
 
-    def head(self, branch: str | None) -> GraphCommit | None:
-        """Give the newest commit on a branch, as far as the log goes."""
-        newest = max(
-            islice(_rows_newest_first(self._open(COMMITS, branch)), _PAGE),
-            key=lambda row: (row["manifest_version"], row["created_at"]),
-            default=None,
-        )
-        return None if newest is None else self._whole([newest])[0]
+    def head(self, branch: str | None, *, until: int | None = None) -> GraphCommit | None:
+        """Give the newest commit on a branch, up to a version of the catalog, as the log has it."""
+        for row in _in_order(_rows_newest_first(self._open(COMMITS, branch))):
+            if until is None or row["manifest_version"] <= until:
+                return self._whole([row])[0]
+        return None
 
     def find(self, commit_id: str, branch: str | None) -> GraphCommit | None:
         """Find a commit by its id, on one branch."""
@@ -85,7 +85,7 @@ class GraphLog:
 
     def newest_first(self, branch: str | None) -> Iterator[GraphCommit]:
         """Walk the log of a branch back to the beginning, reading as little as is asked for."""
-        rows = iter(_rows_newest_first(self._open(COMMITS, branch)))
+        rows = _in_order(_rows_newest_first(self._open(COMMITS, branch)))
         seen: set[str] = set()
         while page := list(islice(rows, _PAGE)):
             for commit in self._whole(page):
@@ -155,6 +155,18 @@ class GraphLog:
 def _ids_newest_first(table: Table) -> Iterator[str]:
     for row in _rows_newest_first(table, ("graph_commit_id",)):
         yield row["graph_commit_id"]
+
+
+def _in_order(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Put right what two that completed the log at once wrote in turns."""
+    ahead: list[tuple[int, float, int, dict[str, Any]]] = []
+    for number, row in enumerate(rows):
+        when = row["created_at"].replace(tzinfo=timezone.utc).timestamp()
+        heapq.heappush(ahead, (-row["manifest_version"], -when, number, row))
+        if len(ahead) >= _PAGE:
+            yield heapq.heappop(ahead)[-1]
+    while ahead:
+        yield heapq.heappop(ahead)[-1]
 
 
 def _rows_newest_first(

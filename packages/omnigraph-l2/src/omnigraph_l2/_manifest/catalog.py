@@ -102,6 +102,17 @@ class Catalog:
                 self._loaded = _followed(self._loaded, self._loaded.table.refresh())
             return self._loaded
 
+    def migrated(self, loaded: Loaded) -> Loaded:
+        """Bring the catalog to our internal schema version, before it is written."""
+        with self._while_it_is_there():
+            table = migrate(loaded.table)
+            if table is loaded.table:
+                return loaded
+            now = load(table, self._root.place)
+            with self._lock:
+                self._loaded = now
+            return now
+
     def at(self, version: int) -> Loaded:
         """Read an older version of the catalog."""
         with self._while_it_is_there():

@@ -125,7 +125,7 @@ class Publisher:
                     fresh = (
                         self._catalog.refresh() if lost else self._catalog.recent(_FRESH_SECONDS)
                     )
-                    state = fresh.state
+                    state = self._catalog.migrated(fresh).state
                     rose = sequence_before is None or state.last_sequence > sequence_before
                     for each in batch:
                         self._review(each, state, place, refusal, rose=rose)

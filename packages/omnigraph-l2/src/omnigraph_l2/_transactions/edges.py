@@ -48,14 +48,19 @@ def check_ends(
     column: str,
     ends: IdSet,
     nodes: Mapping[str, Table],
+    *,
+    edges: Table,
     lookups: Lookups,
 ) -> None:
-    """Refuse ends that no node has. ``nodes`` has the tables in which to look."""
+    """Refuse ends that no node has and edges still name. ``nodes`` has the tables to look in."""
     for batch in ends.batches(_AT_ONCE):
         absent: pa.Array = batch.unique()
         for table in nodes.values():
             if len(absent):
                 absent = lookups.missing(table, absent)
+        if len(absent):
+            # An edge that was added and taken away again names nothing.
+            absent = present(edges, column, absent)
         if len(absent):
             raise _dangling(edge_key, column, nodes, absent)
 

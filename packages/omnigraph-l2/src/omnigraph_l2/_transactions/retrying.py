@@ -12,7 +12,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from omnigraph_l2._transactions.transaction import Transaction
-from omnigraph_l2.errors import ExpectedVersionMismatch, PublishConflict, TableContention
+from omnigraph_l2.errors import (
+    ExpectedVersionMismatch,
+    InvalidRequest,
+    PublishConflict,
+    TableContention,
+)
 
 __all__ = ["retry"]
 
@@ -24,6 +29,9 @@ def retry(
     begin: Callable[[], Transaction], fn: Callable[[Transaction], _T], *, attempts: int
 ) -> _T:
     """Give what ``fn`` gave in the transaction that was published."""
+    if attempts < 1:
+        reason = f"attempts is a whole number from 1, found {attempts!r}"
+        raise InvalidRequest(what="Retrying", reason=reason)
     pause = _FIRST_PAUSE
     for left in range(attempts - 1, -1, -1):
         try:

@@ -53,6 +53,7 @@ from omnigraph_l2.errors import (
     DataProblem,
     ExpectedVersionMismatch,
     InvalidData,
+    InvalidFilter,
     InvalidRequest,
     StorageError,
     TransactionClosed,
@@ -97,6 +98,7 @@ class Transaction:
         self._state: CatalogState | None = None
         self._working: dict[str, WorkingTable] = {}
         self._expected: dict[str, int] = {}
+        self._read: set[str] = set()
         self._ended = "not begun"
         self._repeats: GraphCommit | None = None
         self._lookups = Lookups(root.known_ids)
@@ -182,11 +184,18 @@ class Transaction:
             raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
         working = self._table(table_key)
         if predicate is not None:
+            given: object = predicate
+            if not isinstance(given, str):
+                reason = 'a filter is text, as in "age > 3"'
+                raise InvalidFilter(table_key=table_key, filter=repr(given), reason=reason)
             with table_border(table_key):
                 working.base.count(predicate)  # an invalid filter is told here, not at the end
             self._do(working, DeleteWhere(predicate=predicate))
         else:
-            listed: tuple[Any, ...] = tuple(ids or ())
+            if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+                reason = f"ids are several texts, found {ids!r}: put it in a list"
+                raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
+            listed: tuple[Any, ...] = tuple(ids)
             wrong = [each for each in listed if not isinstance(each, str)]
             if wrong:
                 problem = DataProblem("id", f"an id is text, found {wrong[0]!r}")
@@ -201,8 +210,12 @@ class Transaction:
 
     def append_staged(self, table_key: str, staged: Staged | Iterable[Staged]) -> None:
         """Add rows that others wrote with ``stage``."""
-        parts = (staged,) if isinstance(staged, Staged) else tuple(staged)
+        given: object = (staged,) if isinstance(staged, Staged) else staged
+        parts: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) else (given,)
         for part in parts:
+            if not isinstance(part, Staged):
+                reason = f"it takes what a WriteTarget gave back, found {part!r}"
+                raise InvalidRequest(what=f"Appending to {table_key}", reason=reason)
             if part.table_key != table_key:
                 reason = f"the rows were written for {part.table_key}; stage them again"
                 raise InvalidRequest(what=f"Appending to {table_key}", reason=reason)
@@ -252,11 +265,19 @@ class Transaction:
             entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
             with table_border(table_key):
                 base = self._branch.lineage(entry)
-            working = WorkingTable(entry=entry, lookups=self._lookups, base=base, current=base)
+            working = WorkingTable(
+                entry=entry,
+                lookups=self._lookups,
+                base=base,
+                current=base,
+                checks_ends=self._check_edges,
+                was_read=table_key in self._read,
+            )
             self._working[table_key] = working
         return working
 
     def _current(self, table_key: str) -> Table:
+        self._read.add(table_key)
         working = self._working.get(table_key)
         if working is not None and working.operations:
             working.was_read = True
@@ -389,7 +410,8 @@ class Transaction:
         if not changed:
             check_expectations(state, self._expected)
             return None
-        expected = {working.key: working.entry.table_version for working in changed}
+        # Also those that nothing was found to change in: that is what they were seen to hold.
+        expected = {working.key: working.entry.table_version for working in busy}
         looked_at = self._checked_edges(state, changed) if self._check_edges else {}
         changes: list[Change] = [
             TableUpdate(
@@ -440,7 +462,14 @@ class Transaction:
                             for name in node_tables_of(state, key, column)
                             if name in state.tables
                         }
-                        check_ends(key, column, found, nodes, self._lookups)
+                        check_ends(
+                            key,
+                            column,
+                            found,
+                            nodes,
+                            edges=working.current,
+                            lookups=self._lookups,
+                        )
             elif working.removed is not None:
                 pointing = [
                     (edge, column, node_tables_of(state, edge, column))
@@ -454,16 +483,8 @@ class Transaction:
             ends = getattr(operation, "ends", None)
             if ends is not None:
                 yield ends
-            elif isinstance(operation, Append | Overwrite):
-                yield self._ends_of_new_rows(working)
-
-    def _ends_of_new_rows(self, working: WorkingTable) -> tuple[IdSet, IdSet]:
-        """Read the ends of rows that others wrote."""
-        found = (IdSet(), IdSet())
-        new = working.current.fragments().keys() - working.base.fragments().keys()
-        for batch in working.current.scan(columns=list(ENDS), fragments=new):
-            _collect(found, batch)
-        return found
+        if working.written_ends is not None:
+            yield working.written_ends
 
 
 def _collect(ends: tuple[IdSet, IdSet] | None, batch: pa.RecordBatch) -> None:

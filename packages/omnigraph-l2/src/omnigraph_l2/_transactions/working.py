@@ -15,6 +15,7 @@ from omnigraph_l1 import Table
 from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._storage.upkeep import kept_up
+from omnigraph_l2._transactions.edges import ENDS
 from omnigraph_l2._transactions.exact import commit_exactly
 from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
@@ -43,6 +44,9 @@ class WorkingTable:
     operations: list[Operation] = attrs.field(factory=list)
     applied: int = 0
     was_read: bool = False
+    checks_ends: bool = False
+    """Whether the ends of edges that others wrote are to be collected."""
+    written_ends: tuple[IdSet, IdSet] | None = None
     removed: IdSet | None = None
     """The ids that the operations applied so far have taken out."""
 
@@ -64,7 +68,7 @@ class WorkingTable:
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
         self.entry, self.base, self.current, self.applied = entry, base, base, 0
-        self._forget_removed()
+        self._forget()
 
     def apply(self) -> Table:
         """Apply what is not applied yet, and give the version that holds all of it."""
@@ -75,7 +79,7 @@ class WorkingTable:
             before = self.current
             self.current = commit_exactly(before, operation.stage)
             self._learn(before, operation)
-            self._check_written_ids(operation)
+            self._check_written(operation, before)
             self.applied += 1
         return self.current
 
@@ -88,7 +92,7 @@ class WorkingTable:
 
     def close(self) -> None:
         """Let go of what is kept on disk meanwhile."""
-        self._forget_removed()
+        self._forget()
         for operation in self.operations:
             operation.close()
 
@@ -114,23 +118,33 @@ class WorkingTable:
                 table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
             )
 
-    def _check_written_ids(self, operation: Operation) -> None:
+    def _check_written(self, operation: Operation, before: Table) -> None:
         """Do the same for rows that others wrote, which can be read only now."""
-        if not isinstance(operation, Append | Overwrite) or operation.ids is not None:
+        if not isinstance(operation, Append) or operation.ids is not None:
             return
-        new = self.current.fragments().keys() - self.base.fragments().keys()
+        new = self.current.fragments().keys() - before.fragments().keys()
+        ends = self._ends_to_collect()
+        columns = ["id", *(ENDS if ends else ())]
         with IdSet() as ids:
-            for batch in self.current.scan(columns=["id"], fragments=new):
-                ids.add(batch.column(0))
+            for batch in self.current.scan(columns=columns, fragments=new):
+                ids.add(batch.column("id"))
+                for name, found in zip(ENDS, ends, strict=False):
+                    found.add(batch.column(name))
             repeated = ids.repeated(_SHOWN)
             existing: list[str] = []
-            if isinstance(operation, Append):
-                for batch in ids.batches(_LOOKED_UP_AT_ONCE):
-                    existing += self.lookups.present(self.base, batch).to_pylist()
+            for some in ids.batches(_LOOKED_UP_AT_ONCE):
+                existing += self.lookups.present(before, some).to_pylist()
         if repeated or existing:
             raise DuplicateIds(
                 table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
             )
+
+    def _ends_to_collect(self) -> tuple[IdSet, ...]:
+        if not self.checks_ends or not self.key.startswith("edge:"):
+            return ()
+        if self.written_ends is None:
+            self.written_ends = (IdSet(), IdSet())
+        return self.written_ends
 
     def _note_removed(self, operation: Operation) -> None:
         if isinstance(operation, DeleteWhere | DeleteIds):
@@ -145,7 +159,8 @@ class WorkingTable:
             self.removed = IdSet()
         return self.removed
 
-    def _forget_removed(self) -> None:
-        removed, self.removed = self.removed, None
-        if removed is not None:
-            removed.close()
+    def _forget(self) -> None:
+        for kept in (self.removed, *(self.written_ends or ())):
+            if kept is not None:
+                kept.close()
+        self.removed = self.written_ends = None
