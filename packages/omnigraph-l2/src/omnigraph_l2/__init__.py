@@ -1,6 +1,7 @@
 """Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``."""
 
 from omnigraph_l1 import Durability
+from omnigraph_l2._branches.branches import Branch, Branches
 from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import TableEntry
@@ -16,6 +17,7 @@ from omnigraph_l2._evolving import (
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
 from omnigraph_l2._repository import Repository
+from omnigraph_l2._runs import Run, Runs, RunStatus
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
@@ -27,6 +29,8 @@ __all__ = [
     "PUBLISHER_RETRY_BUDGET",
     "AddProperty",
     "AddType",
+    "Branch",
+    "Branches",
     "ChangeEnds",
     "DropProperty",
     "DropType",
@@ -40,6 +44,9 @@ __all__ = [
     "OmniGraphError",
     "RegisterTable",
     "Repository",
+    "Run",
+    "RunStatus",
+    "Runs",
     "Snapshot",
     "Staged",
     "TableEntry",

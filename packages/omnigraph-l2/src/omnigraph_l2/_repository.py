@@ -13,8 +13,12 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar, overload
 
 from omnigraph_l1 import Durability, Storage, new_ulid
+from omnigraph_l2._branches.branches import Branches
 from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.listing import Listing
+from omnigraph_l2._branches.opened import OpenBranches
 from omnigraph_l2._branches.pointers import MAIN, Pointers
+from omnigraph_l2._branches.starting import Starts
 from omnigraph_l2._catalog.changes import Change, Intent
 from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
@@ -23,8 +27,12 @@ from omnigraph_l2._creating import create
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._opening import check_may_publish, opened
+from omnigraph_l2._opening import opened
 from omnigraph_l2._publishing.turns import Turns
+from omnigraph_l2._runs import Runs
+from omnigraph_l2._runs.beginning import Beginner
+from omnigraph_l2._runs.operations import Operations
+from omnigraph_l2._runs.registry import Registry
 from omnigraph_l2._schema import GraphSchema
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._snapshots.finding import snapshot_at
@@ -36,7 +44,6 @@ from omnigraph_l2.errors import (
     InvalidBranchName,
     InvalidRequest,
     TransactionClosed,
-    UnknownBranch,
     UnknownCommit,
 )
 
@@ -60,7 +67,10 @@ class Repository:
         self._turns = Turns(root)
         self._log = GraphLog(root)
         self._pointers = Pointers(root, clock)
-        self._branches: dict[str, GraphBranch] = {}
+        self._listing = Listing(root, self._pointers)
+        self._open_branches = OpenBranches(
+            root, pointers=self._pointers, listing=self._listing, log=self._log, turns=self._turns
+        )
         self._closed = False
 
     @classmethod
@@ -122,7 +132,8 @@ class Repository:
     def commit(self, commit_id: str) -> GraphCommit:
         """Find a commit by its id."""
         with border():
-            found = self._branch(MAIN).find(commit_id)
+            self._branch(MAIN)
+            found = self._open_branches.find(commit_id)
         if found is None:
             raise UnknownCommit(commit_id=commit_id)
         return found
@@ -256,12 +267,52 @@ class Repository:
                 timeout=timeout,
             )
 
+    # Branches and runs.
+
+    @property
+    def branches(self) -> Branches:
+        """The branches: create, list and delete them."""
+        return Branches(
+            root=self._root,
+            pointers=self._pointers,
+            listing=self._listing,
+            log=self._log,
+            starts=self._starts,
+            clock=self._clock,
+            open=self._branch,
+            forget=self._open_branches.forget,
+            runs=self.runs,
+        )
+
+    @property
+    def runs(self) -> Runs:
+        """The runs: work that becomes one commit, and can be taken up by any process."""
+        registry = Registry(self._root, self._clock)
+        return Runs(
+            root=self._root,
+            registry=registry,
+            turns=self._turns,
+            clock=self._clock,
+            actor=self._actor,
+            open=self._branch,
+            forget=self._open_branches.forget,
+            transact=self.transaction,
+            snapshot=self.snapshot,
+            beginner=lambda settled: Beginner(
+                root=self._root,
+                log=self._log,
+                starts=self._starts,
+                registry=registry,
+                operations=Operations(self._root),
+                clock=self._clock,
+                settled=settled,
+            ),
+        )
+
     def flush(self) -> None:
         """Write down in the log what this handle has published, so that other programs see it."""
         with border():
-            for branch in list(self._branches.values()):
-                if branch.has_published:
-                    branch.complete_log()
+            self._open_branches.flush()
 
     def close(self) -> None:
         """Flush, and let go of what is open. Closing twice does nothing."""
@@ -287,6 +338,15 @@ class Repository:
     def __repr__(self) -> str:
         return f"<Repository at {self.uri}>"
 
+    @property
+    def _starts(self) -> Starts:
+        return Starts(
+            root=self._root,
+            listing=self._listing,
+            open=self._branch,
+            find=self._open_branches.find,
+        )
+
     def _evolver(self, branch: str) -> Evolver:
         return Evolver(
             root=self._root, branch=self._branch(branch), turns=self._turns, clock=self._clock
@@ -298,25 +358,7 @@ class Repository:
         given: object = name
         if not isinstance(given, str):
             raise InvalidBranchName(name=repr(given), rule="it is text")
-        known = self._branches.get(name)
-        if known is not None:
-            return known
-        native: str | None = None
-        if name != MAIN:
-            pointer = self._pointers.get(name)
-            if pointer is None:
-                raise UnknownBranch(place=self.uri, branch=name)
-            native = pointer.native_branch
-        made = GraphBranch(
-            name,
-            native,
-            root=self._root,
-            pointers=self._pointers,
-            log=self._log,
-            turns=self._turns,
-            check=lambda: check_may_publish(self._root),
-        )
-        return self._branches.setdefault(name, made)
+        return self._open_branches.get(name)
 
 
 def _root(

@@ -14,6 +14,7 @@ contains a secret. What the layer below raised is chained as ``__cause__``.
 
 from omnigraph_l2._errors.bad_input import (
     BadInput,
+    BranchInUse,
     DanglingEdges,
     DataProblem,
     DuplicateIds,
@@ -33,6 +34,7 @@ from omnigraph_l2._errors.conflict import (
     CommitOutcomeUnknown,
     Conflict,
     ExpectedVersionMismatch,
+    OperationRepeated,
     PublishConflict,
     RowLevelCasContention,
     RunConflict,
@@ -69,6 +71,7 @@ __all__ = [
     "AlreadyExists",
     "BadInput",
     "BranchExists",
+    "BranchInUse",
     "CommitOutcomeUnknown",
     "Conflict",
     "CorruptRepository",
@@ -85,6 +88,7 @@ __all__ = [
     "InvalidSchema",
     "NotFound",
     "OmniGraphError",
+    "OperationRepeated",
     "PublishConflict",
     "RepositoryExists",
     "RepositoryNotFound",

@@ -7,6 +7,8 @@ pointer is none: its making, or its removal, was cut short.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from omnigraph_l1 import BranchInfo
@@ -37,12 +39,14 @@ class Listing:
     _root: Root
     _pointers: Pointers
 
-    def native(self, name: str) -> str | None:
+    def native(self, name: Any) -> str | None:
         """Tell the native branch that a name means (None is main), or raise ``UnknownBranch``."""
         if name == MAIN:
             return None
+        if not isinstance(name, str):
+            raise UnknownBranch(place=self._root.place, branch=repr(name))
         try:
-            pointer = self._pointers.get(name) if isinstance(name, str) else None
+            pointer = self._pointers.get(name)
             if pointer is not None:
                 return pointer.native_branch
             if self._has_none(name) and self._root.open(MANIFEST).has_branch(name):
@@ -64,15 +68,17 @@ class Listing:
         """Read all pointers of branches that users see, by name."""
         return {each.name: each for each in self._pointers.list() if not is_hidden(each.name)}
 
-    def without_pointer(self, known: dict[str, Pointer]) -> dict[str, BranchInfo]:
-        """Name the branches that the original program made."""
+    def without_pointer(
+        self, known: dict[str, Pointer], *, with_runs: bool = False
+    ) -> dict[str, BranchInfo]:
+        """Name the branches that the original program made, and perhaps those of runs."""
         natives = self._natives()
         taken = {each.native_branch for each in known.values()}
         return {
             native: info
             for native, info in natives.items()
             if self._has_none(native)
-            and not is_hidden(native)
+            and (with_runs or not is_hidden(native))
             and native not in taken
             and native not in known
         }
@@ -97,4 +103,4 @@ class Listing:
 
     def _has_none(self, name: str) -> bool:
         """Tell whether a branch of this name would have no pointer."""
-        return isinstance(name, str) and not has_unique_ending(name) and name != SCHEMA_LOCK_BRANCH
+        return not has_unique_ending(name) and name != SCHEMA_LOCK_BRANCH

@@ -7,7 +7,7 @@ that is internal. So nobody has to guess whose a native branch is.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from omnigraph_l1 import unique_branch_name
 from omnigraph_l1.errors import InvalidName
@@ -29,7 +29,7 @@ RUN_PREFIX: Final = "__run__"
 _UNIQUE_ENDING: Final = re.compile(r"\.[0-7][0-9a-hjkmnp-tv-z]{25}\Z")
 
 
-def native_name(name: str) -> str:
+def native_name(name: Any) -> str:
     """Make a native name, never used before, for a new branch; refuse a name that breaks a rule."""
     if not isinstance(name, str):
         raise InvalidBranchName(name=repr(name), rule="it is text")
@@ -43,9 +43,9 @@ def native_name(name: str) -> str:
         raise InvalidBranchName(name=name, rule=error.rule) from error
 
 
-def is_hidden(name: str) -> bool:
+def is_hidden(name: Any) -> bool:
     """Tell whether a branch is internal: of a run, or the original program's lock."""
-    return name.startswith(RUN_PREFIX) or name == SCHEMA_LOCK_BRANCH
+    return isinstance(name, str) and (name.startswith(RUN_PREFIX) or name == SCHEMA_LOCK_BRANCH)
 
 
 def has_unique_ending(native: str) -> bool:

@@ -36,7 +36,12 @@ from omnigraph_l2._catalog.rows import (
     version_key,
 )
 from omnigraph_l2._catalog.state import CatalogState, fold
-from omnigraph_l2.errors import ExpectedVersionMismatch, InvalidChange, InvalidSchema
+from omnigraph_l2.errors import (
+    ExpectedVersionMismatch,
+    InvalidChange,
+    InvalidSchema,
+    OperationRepeated,
+)
 
 __all__ = ["Plan", "check_expectations", "check_types", "operation_digest", "plan"]
 
@@ -79,6 +84,7 @@ def check_types(state: CatalogState, before: CatalogState) -> None:
 
 def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     """Plan one commit on top of ``parent``, the head of the branch."""
+    _check_operation(state, intent)
     check_intent(intent)
     check_expectations(state, intent.expected)
     if intent.same_types_as is not None:
@@ -107,6 +113,13 @@ def _came(row: ManifestRow, state: CatalogState) -> int:
             if existing.number == row.table_version:
                 return existing.made_at
     return state.version + 1
+
+
+def _check_operation(state: CatalogState, intent: Intent) -> None:
+    if intent.operation_hash is not None:
+        done = state.operations.get(operation_digest(intent.operation_hash))
+        if done is not None:
+            raise OperationRepeated(operation_hash=intent.operation_hash, commit_id=done)
 
 
 def _commit(

@@ -182,9 +182,9 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
     touched: dict[str, _Known] = {}
     publishes: dict[int, Published] = {}
     operations: dict[str, str] = {}
-    reads: set[str] = set()
     foreign = state.foreign_version
-    for row in rows:
+    listed = list(rows)
+    for row in listed:
         if row.object_type in {TABLE, TABLE_VERSION, TOMBSTONE}:
             known = touched.get(row.table_key) or state.known.get(row.table_key) or _Known()
             if row.object_type == TABLE:
@@ -209,8 +209,6 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         elif row.object_type == OPERATION:
             digest, commit_id = _operation(row, state.place)
             operations[digest] = commit_id
-        elif row.object_type == RUN_READ:
-            reads.add(row.table_key)
     known_now, tables = _settled(state, touched)
     return attrs.evolve(
         state,
@@ -221,7 +219,7 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         operations=(
             MappingProxyType({**state.operations, **operations}) if operations else state.operations
         ),
-        reads=state.reads | reads,
+        reads=state.reads | _reads(listed),
         foreign_version=foreign,
     )
 
@@ -237,6 +235,10 @@ def as_of(state: CatalogState, rows: Iterable[ManifestRow], sequence: int) -> Ca
 def later_rows(rows: Iterable[ManifestRow], sequence: int, place: str) -> list[ManifestRow]:
     """Pick what the commits after ``sequence`` made."""
     return [row for row in rows if (_sequence(row, place) or 0) > sequence]
+
+
+def _reads(rows: Iterable[ManifestRow]) -> frozenset[str]:
+    return frozenset(row.table_key for row in rows if row.object_type == RUN_READ)
 
 
 def _settled(

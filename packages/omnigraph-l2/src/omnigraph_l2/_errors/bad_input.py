@@ -11,6 +11,7 @@ from omnigraph_l2._errors.base import OmniGraphError
 
 __all__ = [
     "BadInput",
+    "BranchInUse",
     "DanglingEdges",
     "DataProblem",
     "DuplicateIds",
@@ -152,6 +153,30 @@ class InvalidBranchName(BadInput):
 
     def __str__(self) -> str:
         return f"{self.name!r} cannot be the name of a branch: {self.rule}."
+
+
+@define(kw_only=True, slots=False)
+class BranchInUse(BadInput):
+    """A branch was to be deleted from which others started."""
+
+    kind: ClassVar[str] = "branch_in_use"
+    branch: str
+    children: tuple[str, ...]
+    """Graph branches that started from it."""
+    runs: tuple[str, ...]
+    """Runs that are at work on it."""
+
+    def __str__(self) -> str:
+        found = [
+            f"{words}: {', '.join(map(repr, names))}"
+            for words, names in (("branches", self.children), ("runs", self.runs))
+            if names
+        ]
+        return (
+            f"Branch {self.branch!r} cannot be deleted, because others started from it: "
+            f"{'; '.join(found)}. Delete or end those first, or say force=True: its name is free "
+            "then, and what the others need stays. Nothing was changed."
+        )
 
 
 @define(kw_only=True, slots=False)

@@ -12,6 +12,7 @@ __all__ = [
     "CommitOutcomeUnknown",
     "Conflict",
     "ExpectedVersionMismatch",
+    "OperationRepeated",
     "PublishConflict",
     "RowLevelCasContention",
     "RunConflict",
@@ -41,6 +42,21 @@ class ExpectedVersionMismatch(Conflict):
             f"{self.table_key} should have been at version {self.expected}, but is at "
             f"{self.actual}: somebody published first. Read it again and decide anew; "
             "repo.retry does that."
+        )
+
+
+@define(kw_only=True, slots=False)
+class OperationRepeated(Conflict):
+    """Another commit with the same ``operation_hash`` was published at the same time."""
+
+    kind: ClassVar[str] = "operation_repeated"
+    operation_hash: str
+    commit_id: str
+
+    def __str__(self) -> str:
+        return (
+            f"The operation {self.operation_hash!r} was done by commit {self.commit_id} meanwhile. "
+            "Nothing was done twice; look at that commit."
         )
 
 

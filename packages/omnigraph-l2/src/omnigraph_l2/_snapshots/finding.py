@@ -14,7 +14,7 @@ from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import as_of as state_as_of
 from omnigraph_l2._catalog.state import empty_state
-from omnigraph_l2._manifest.catalog import Loaded, read_rows
+from omnigraph_l2._manifest.catalog import Catalog, Loaded, read_rows
 from omnigraph_l2._snapshots.snapshot import Snapshot
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import InvalidRequest, UnknownCommit, UnknownVersion
@@ -42,27 +42,32 @@ def snapshot_at(
         return _of_commit(root, branch, found)
     if as_of is not None:
         return _of_commit(root, branch, _newest_until(branch, as_of))
-    loaded = branch.catalog.refresh() if version is None else _at(branch, version)
+    loaded = (
+        branch.catalog.refresh() if version is None else _at(branch.catalog, branch.name, version)
+    )
     return Snapshot(root, branch.name, loaded.state, branch.head(loaded.state))
 
 
-def _at(branch: GraphBranch, version: int) -> Loaded:
+def _at(catalog: Catalog, name: str, version: int) -> Loaded:
     if isinstance(version, bool) or not isinstance(version, int):
         reason = f"a version is a whole number, found {version!r}"
         raise InvalidRequest(what="A snapshot", reason=reason)
     try:
-        return branch.catalog.at(version)
+        return catalog.at(version)
     except NoSuchVersion as error:
-        raise UnknownVersion(branch=branch.name, version=version) from error
+        raise UnknownVersion(branch=name, version=version) from error
 
 
 def _of_commit(root: Root, branch: GraphBranch, commit: GraphCommit) -> Snapshot:
-    loaded = _at(branch, commit.manifest_version)
+    native = commit.manifest_branch
+    # What a branch took over from where it started is in the versions of that one.
+    catalog = branch.catalog if native == branch.native else Catalog(root, native)
+    loaded = _at(catalog, branch.name, commit.manifest_version)
     state = loaded.state
     made = state.commit(commit.graph_commit_id)
     if made is not None and made.sequence < state.last_sequence:
         # Several commits in one write: leave out what the later ones made.
-        start = attrs.evolve(empty_state(root.place, branch.native), version=state.version)
+        start = attrs.evolve(empty_state(root.place, native), version=state.version)
         state = state_as_of(start, read_rows(loaded.table), made.sequence)
     return Snapshot(root, branch.name, state, commit)
 

@@ -20,7 +20,7 @@ from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
-__all__ = ["Snapshot", "declared_type"]
+__all__ = ["Snapshot", "declared_type", "state_of"]
 
 _GIVEN = {"node": ("id",), "edge": ("id", "src", "dst")}
 
@@ -111,6 +111,11 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<Snapshot of {self.branch!r} at version {self.version}: {len(self.tables)} tables>"
+
+
+def state_of(snapshot: Snapshot) -> CatalogState:
+    """Give the state of the catalog that a snapshot shows: for this package only."""
+    return snapshot._state  # noqa: SLF001
 
 
 def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> NodeType | EdgeType:

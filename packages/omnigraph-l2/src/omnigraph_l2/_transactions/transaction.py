@@ -46,6 +46,7 @@ from omnigraph_l2._transactions.operations import (
     Overwrite,
     Upsert,
 )
+from omnigraph_l2._transactions.reads import Reads
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2._transactions.working import WorkingTable
@@ -55,8 +56,10 @@ from omnigraph_l2.errors import (
     InvalidData,
     InvalidFilter,
     InvalidRequest,
+    OperationRepeated,
     StorageError,
     TransactionClosed,
+    UnknownBranch,
 )
 
 __all__ = ["Author", "Transaction"]
@@ -102,6 +105,7 @@ class Transaction:
         self._ended = "not begun"
         self._repeats: GraphCommit | None = None
         self._lookups = Lookups(root.known_ids)
+        self._reads = Reads(branch)
         self._commit_id = new_ulid()
         self.commit: GraphCommit | None = None
         """What was published; None before that, or where nothing was changed."""
@@ -128,6 +132,11 @@ class Transaction:
                 self._ended = "committed"
             else:
                 self._ended = "abandoned"
+            with border():
+                self._reads.keep()
+        except UnknownBranch as gone:
+            self._ended = "failed"
+            raise UnknownBranch(place=self._root.place, branch=self._branch.name) from gone
         except BaseException:
             self._ended = "failed"
             raise
@@ -250,6 +259,7 @@ class Transaction:
         if version is not None and version != seen:
             raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=seen)
         self._expected[table_key] = seen
+        self._reads.add(table_key)
 
     # Inside.
 
@@ -274,6 +284,7 @@ class Transaction:
                 was_read=table_key in self._read,
             )
             self._working[table_key] = working
+            self._reads.add(table_key)
         return working
 
     def _current(self, table_key: str) -> Table:
@@ -287,6 +298,7 @@ class Transaction:
         entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
         if working is not None:
             working.was_read = True
+        self._reads.add(table_key)
         return self._root.open(
             entry.table_path, branch=entry.table_branch, version=entry.table_version
         )
@@ -353,6 +365,8 @@ class Transaction:
                     return self._branch.publish(
                         intent, timeout=max(1.0, deadline - time.monotonic())
                     )
+                except OperationRepeated:
+                    pass  # somebody did it at this very moment: it is found when looked for again
                 except ExpectedVersionMismatch as mismatch:
                     if not self._may_run_again(mismatch) or time.monotonic() > deadline:
                         raise
@@ -434,6 +448,7 @@ class Transaction:
             message=self._author.message,
             run_id=self._author.run_id,
             operation_hash=self._author.operation_hash,
+            reads=self._reads.to_keep,
         )
 
     def _checked_edges(
@@ -444,6 +459,7 @@ class Transaction:
 
         def seen(table_key: str) -> Table:
             looked_at[table_key] = state.latest(table_key)
+            self._reads.add(table_key)
             working = self._working.get(table_key)
             if working is not None and working.is_changed:
                 return working.current

@@ -1,0 +1,226 @@
+"""The branches of a repository, as users make, list and delete them.
+
+Always: a branch is there once its pointer is, and gone once that is gone; each is one conditional
+write. What a crash leaves besides never gets in anybody's way. No data is copied, and the cost does
+not depend on the number of tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import attrs
+
+from omnigraph_l1 import BranchInfo
+from omnigraph_l1.errors import InvalidRequest as RefusedByLance
+from omnigraph_l1.errors import L1Error
+from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.listing import Children, Listing
+from omnigraph_l2._branches.making import fork_natives, owned_tables, remove_natives
+from omnigraph_l2._branches.names import is_hidden, native_name
+from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
+from omnigraph_l2._branches.starting import Starts
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
+from omnigraph_l2.errors import (
+    BranchExists,
+    BranchInUse,
+    InvalidRequest,
+    OmniGraphError,
+    UnknownBranch,
+)
+
+__all__ = ["Branch", "Branches", "RunsAtWork"]
+
+_POINTED = declare("l2.branch.pointed", "the pointer is there: so is the branch")
+_UNNAMED = declare("l2.branch.unnamed", "the pointer is gone: so is the branch; its data is not")
+
+
+@attrs.frozen(kw_only=True)
+class Branch:
+    """What is known of a branch."""
+
+    name: str
+    native_branch: str | None
+    """The Lance branch that the name means; None is main."""
+    parent_branch: str | None
+    """The branch that it started from, by the name of that time."""
+    parent_manifest_version: int | None
+    manifest_version: int
+    """The head. ``list`` gives it as the pointer has it: behind, where a writer died."""
+    head_commit_id: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+class RunsAtWork(Protocol):
+    """What branches have to know of runs."""
+
+    def live(self, run_ids: Sequence[str]) -> tuple[str, ...]:
+        """Tell which of these are running."""
+
+    def end_all(self, run_ids: Sequence[str]) -> None:
+        """Abort those that are running, and remove the branches of all."""
+
+
+@attrs.frozen(kw_only=True)
+class Branches:
+    """The branches of a repository: ``repo.branches``."""
+
+    _root: Root
+    _pointers: Pointers
+    _listing: Listing
+    _log: GraphLog
+    _starts: Starts
+    _clock: Callable[[], datetime]
+    _open: Callable[[str], GraphBranch]
+    _forget: Callable[[str], None]
+    _runs: RunsAtWork
+
+    def create(self, name: str, source: str | Snapshot = MAIN) -> Branch:
+        """Start a branch: at the head of another, at a commit (by id), or at a snapshot."""
+        with border():
+            if name == MAIN:
+                raise BranchExists(branch=name)
+            native = native_name(name)
+            if self._is_there(name):
+                raise BranchExists(branch=name)
+            start, newest = self._starts.find(source)
+            try:
+                version = fork_natives(self._root, self._log, native, start, newest)
+                # Whoever deletes the source looks for branches of it after it has lost its name.
+                self._starts.check_still_there(start)
+            except (L1Error, OmniGraphError):
+                remove_natives(self._root, native, ())
+                raise
+            now = self._clock()
+            pointer = Pointer(
+                name=name,
+                native_branch=native,
+                parent_branch=start.branch,
+                parent_manifest_version=start.version,
+                manifest_version=version,
+                head_commit_id=start.head_commit_id,
+                created_at=now,
+                updated_at=now,
+            )
+            if not self._pointers.create(pointer):
+                remove_natives(self._root, native, ())
+                raise BranchExists(branch=name)
+            failpoint(_POINTED)
+            return _of_pointer(pointer)
+
+    def list(self) -> list[Branch]:
+        """List all branches by name, main first. Internal ones are left out."""
+        with border():
+            pointers = self._listing.pointers()
+            found = [_of_pointer(each) for each in pointers.values() if each.name != MAIN]
+            for name, info in self._listing.without_pointer(pointers).items():
+                found.append(self._described(name, name, info))
+            main = pointers.get(MAIN)
+            first = self._described(MAIN, None, None) if main is None else _of_pointer(main)
+            return [first, *sorted(found, key=lambda each: each.name)]
+
+    def get(self, name: str) -> Branch:
+        """Give a branch, with the head that counts: that of the catalog."""
+        with border():
+            native = self._listing.native(name)
+            pointer = self._pointers.get(name)
+            if pointer is None:
+                info = self._root.open(MANIFEST).branches().get(name)
+                return self._described(name, native, info)
+            loaded = self._open(name).catalog.refresh()
+            head = self._open(name).head(loaded.state)
+            return attrs.evolve(
+                _of_pointer(pointer),
+                manifest_version=loaded.state.version,
+                head_commit_id=None if head is None else head.graph_commit_id,
+            )
+
+    def delete(self, name: str, *, force: bool = False) -> None:
+        """Delete a branch. With ``force`` also where others started from it.
+
+        What those need stays until they are gone. Runs that are at work on it are aborted.
+        """
+        with border():
+            if name == MAIN or is_hidden(name):
+                reason = "main stays" if name == MAIN else "it is internal; a run ends by itself"
+                raise InvalidRequest(what=f"Deleting branch {name!r}", reason=reason)
+            native = self._listing.native(name) or name
+            children = self._listing.children(native)
+            live = self._runs.live(children.runs)
+            if (children.branches or live) and not force:
+                raise BranchInUse(branch=name, children=children.branches, runs=live)
+            tables = self._tables_of(name)
+            self._unname(name, native, children)
+            self._forget(name)
+            failpoint(_UNNAMED)
+            self._runs.end_all(children.runs)
+            remove_natives(self._root, native, tables)
+
+    def _unname(self, name: str, native: str, children: Children) -> None:
+        """Take the name away: from then on there is no such branch."""
+        if self._pointers.delete(name, native):
+            return
+        if native != name:
+            raise UnknownBranch(place=self._root.place, branch=name)
+        try:
+            # The original program made it: its native branch is all there is.
+            self._root.open(MANIFEST).delete_branch(native)
+        except NoSuchBranch as error:
+            raise UnknownBranch(place=self._root.place, branch=name) from error
+        except RefusedByLance as error:
+            raise BranchInUse(
+                branch=name, children=children.branches, runs=children.runs
+            ) from error
+
+    def _tables_of(self, name: str) -> Sequence[tuple[str, str]]:
+        try:
+            return owned_tables(self._open(name).catalog.refresh().state)
+        except UnknownBranch:
+            raise
+        except (L1Error, OmniGraphError):
+            return ()  # damaged: it can be deleted all the same, cleaning finds the rest
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            self._listing.native(name)
+        except UnknownBranch:
+            return False
+        return True
+
+    def _described(self, name: str, native: str | None, info: BranchInfo | None) -> Branch:
+        """Describe a branch that has no pointer."""
+        branch = self._open(name)
+        loaded = branch.catalog.refresh()
+        head = branch.head(loaded.state)
+        return Branch(
+            name=name,
+            native_branch=native,
+            parent_branch=None if info is None else (info.parent_branch or MAIN),
+            parent_manifest_version=None if info is None else info.parent_version,
+            manifest_version=loaded.state.version,
+            head_commit_id=None if head is None else head.graph_commit_id,
+            created_at=None if info is None else info.created_at,
+            updated_at=None if head is None else head.created_at,
+        )
+
+
+def _of_pointer(pointer: Pointer) -> Branch:
+    return Branch(
+        name=pointer.name,
+        native_branch=pointer.native_branch,
+        parent_branch=pointer.parent_branch,
+        parent_manifest_version=pointer.parent_manifest_version,
+        manifest_version=pointer.manifest_version,
+        head_commit_id=pointer.head_commit_id,
+        created_at=pointer.created_at,
+        updated_at=pointer.updated_at,
+    )

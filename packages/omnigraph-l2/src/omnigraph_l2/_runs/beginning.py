@@ -1,0 +1,132 @@
+"""Beginning a run: its branch first, then its name for the operation, then the registry.
+
+Always: what the registry or an operation names has its branch already. Of several that begin one
+operation, one decides what it means; the others give that run, and write it down if its author
+could not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import attrs
+
+from omnigraph_l1 import new_ulid
+from omnigraph_l1.errors import L1Error
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.making import fork_natives, remove_natives
+from omnigraph_l2._branches.names import run_branch
+from omnigraph_l2._branches.starting import Starts
+from omnigraph_l2._catalog.planning import operation_digest
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._runs.operations import Named, Operations
+from omnigraph_l2._runs.records import RunRecord, RunStatus
+from omnigraph_l2._runs.registry import Registry
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import OmniGraphError
+
+__all__ = ["Beginner"]
+
+_FORKED = declare("l2.run.forked", "a run has its branch, and nothing names the run")
+_NAMED = declare("l2.run.named", "an operation names a run, the registry does not have it yet")
+
+_ENDED = frozenset({RunStatus.ABORTED, RunStatus.FAILED})
+
+
+@attrs.frozen(kw_only=True)
+class Beginner:
+    """Begins runs."""
+
+    root: Root
+    log: GraphLog
+    starts: Starts
+    registry: Registry
+    operations: Operations
+    clock: Callable[[], datetime]
+    settled: Callable[[RunRecord], RunRecord]
+    """Tell the state of a run that counts, whatever the registry has."""
+
+    def begin(
+        self, target: GraphBranch, *, operation_hash: str | None, actor: str | None
+    ) -> RunRecord:
+        """Begin a run, or give the one that the operation began before and that did not end."""
+        if operation_hash is None:
+            record = self._forked(target, None, actor)
+            self.registry.add(record)
+            return record
+        digest = operation_digest(operation_hash)
+        while True:
+            named = self.operations.get(digest)
+            existing = None if named is None else self._existing(named)
+            if existing is not None:
+                return existing
+            record = self._done_already(target, operation_hash, actor) or self._forked(
+                target, operation_hash, actor
+            )
+            if self.operations.name(digest, record, named):
+                failpoint(_NAMED)
+                self.registry.add(record)
+                return record
+            remove_natives(self.root, record.run_branch, ())
+
+    def _existing(self, named: Named) -> RunRecord | None:
+        record = self.registry.get(named.record.run_id)
+        if record is None:
+            record = named.record
+            self.registry.add(record)
+        record = self.settled(record)
+        return None if record.status in _ENDED else record
+
+    def _forked(
+        self, target: GraphBranch, operation_hash: str | None, actor: str | None
+    ) -> RunRecord:
+        run_id = new_ulid()
+        native = run_branch(run_id)
+        start, newest = self.starts.at_head(target)
+        try:
+            version = fork_natives(self.root, self.log, native, start, newest)
+            self.starts.check_still_there(start)
+        except (L1Error, OmniGraphError):
+            remove_natives(self.root, native, ())
+            raise
+        failpoint(_FORKED)
+        now = self.clock()
+        return RunRecord(
+            run_id=run_id,
+            target_branch=target.name,
+            run_branch=native,
+            base_snapshot_id=start.head_commit_id or f"manifest:{target.name}:v{version}",
+            base_manifest_version=version,
+            operation_hash=operation_hash,
+            status=RunStatus.RUNNING,
+            published_snapshot_id=None,
+            created_at=now,
+            updated_at=now,
+            actor_id=actor,
+        )
+
+    def _done_already(
+        self, target: GraphBranch, operation_hash: str, actor: str | None
+    ) -> RunRecord | None:
+        """Make a run that is published already, where a transaction has done the operation."""
+        state = target.catalog.refresh().state
+        commit_id = target.operation(state, operation_digest(operation_hash))
+        commit = None if commit_id is None else target.find(commit_id)
+        if commit is None:
+            return None
+        run_id, now = new_ulid(), self.clock()
+        return RunRecord(
+            run_id=run_id,
+            target_branch=target.name,
+            run_branch=run_branch(run_id),
+            base_snapshot_id=commit.graph_commit_id,
+            base_manifest_version=commit.manifest_version,
+            operation_hash=operation_hash,
+            status=RunStatus.PUBLISHED,
+            published_snapshot_id=commit.graph_commit_id,
+            created_at=now,
+            updated_at=now,
+            actor_id=actor,
+        )

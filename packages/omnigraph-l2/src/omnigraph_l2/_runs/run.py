@@ -1,0 +1,149 @@
+"""One run, as its user holds it: work on a branch of its own, then publish, abort or fail.
+
+Always: any process can take a run up again by its id. What it did is on its branch, and seen by
+nobody else before it is published. What ended stays ended, except that a publish outranks all.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Protocol
+
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._runs.records import RunRecord, RunStatus
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._transactions.transaction import Transaction
+
+__all__ = ["Run", "RunStatus", "Workshop"]
+
+
+class Workshop(Protocol):
+    """What a run needs of the rest of the repository."""
+
+    def read(self, run_id: str) -> RunRecord:
+        """Read the state of a run that counts."""
+
+    def transaction(self, record: RunRecord, how: dict[str, Any]) -> Transaction:
+        """Begin a transaction on the branch of a run, or raise where it has ended."""
+
+    def snapshot(self, record: RunRecord) -> Snapshot:
+        """Give the graph as the run sees it."""
+
+    def publish(
+        self, record: RunRecord, message: str | None, timeout: float
+    ) -> tuple[RunRecord, GraphCommit | None]:
+        """Publish a run, or give what it published before."""
+
+    def end(self, record: RunRecord, status: RunStatus, reason: str | None) -> RunRecord:
+        """End a run without publishing it."""
+
+    def reason(self, record: RunRecord) -> str | None:
+        """Read why a run failed."""
+
+
+class Run:
+    """Work that becomes one commit, or none. Get one from ``repo.runs``."""
+
+    def __init__(self, record: RunRecord, workshop: Workshop) -> None:
+        self._record = record
+        self._workshop = workshop
+
+    @property
+    def run_id(self) -> str:
+        """The id: ``repo.runs.get`` takes it, in any process. The commit will have it too."""
+        return self._record.run_id
+
+    @property
+    def target_branch(self) -> str:
+        """The branch that it will be published to."""
+        return self._record.target_branch
+
+    @property
+    def branch(self) -> str:
+        """The internal branch that it works on."""
+        return self._record.run_branch
+
+    @property
+    def base_commit_id(self) -> str:
+        """The commit of the target that it started from."""
+        return self._record.base_snapshot_id
+
+    @property
+    def operation_hash(self) -> str | None:
+        """What it was begun as."""
+        return self._record.operation_hash
+
+    @property
+    def actor(self) -> str | None:
+        """Who began it."""
+        return self._record.actor_id
+
+    @property
+    def status(self) -> RunStatus:
+        """How far it is, as last seen: ``refresh`` looks again."""
+        return self._record.status
+
+    @property
+    def published_commit_id(self) -> str | None:
+        """The commit that it made; None before that, or where it changed nothing."""
+        return self._record.published_snapshot_id
+
+    @property
+    def created_at(self) -> datetime:
+        """When it began."""
+        return self._record.created_at
+
+    @property
+    def updated_at(self) -> datetime:
+        """When its status last changed."""
+        return self._record.updated_at
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, where ``fail`` was told."""
+        with border():
+            return self._workshop.reason(self._record)
+
+    def refresh(self) -> Run:
+        """Look again how far it is; give the run itself."""
+        with border():
+            self._record = self._workshop.read(self.run_id)
+        return self
+
+    def transaction(self, **how: Any) -> Transaction:
+        """Begin a transaction on the run's branch. It takes what ``repo.transaction`` takes."""
+        with border():
+            self.refresh()
+            return self._workshop.transaction(self._record, how)
+
+    def snapshot(self) -> Snapshot:
+        """Give the graph as the run sees it, with what it has done.
+
+        What is read from it does not count as read by the run; what its transactions read does.
+        """
+        with border():
+            return self._workshop.snapshot(self._record)
+
+    def publish(self, message: str | None = None, *, timeout: float = 60.0) -> GraphCommit | None:
+        """Make all that it did one commit of the target; again, and it is the same commit.
+
+        Raises ``RunConflict`` where the target changed what the run read or wrote. None where
+        there was nothing to publish.
+        """
+        with border():
+            self._record, commit = self._workshop.publish(self._record, message, timeout)
+        return commit
+
+    def abort(self) -> None:
+        """Give it up: what it did is gone. A publish that another process is at wins."""
+        with border():
+            self._record = self._workshop.end(self._record, RunStatus.ABORTED, None)
+
+    def fail(self, reason: str) -> None:
+        """Give it up, and say why."""
+        with border():
+            self._record = self._workshop.end(self._record, RunStatus.FAILED, reason)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.run_id} on {self.target_branch!r}: {self.status.value}>"

@@ -1,0 +1,255 @@
+"""The runs of a repository: begin, find and list them.
+
+Always: what counts is whether the target has a commit of the run; the registry follows. A run of a
+process that died is one like any other: it can be taken up, aborted or listed, and is in nobody's
+way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from omnigraph_l1.errors import L1Error
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.making import owned_tables, remove_natives
+from omnigraph_l2._branches.names import is_hidden, run_branch
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._events import emit
+from omnigraph_l2._publishing.turns import Turns
+from omnigraph_l2._runs.beginning import Beginner
+from omnigraph_l2._runs.publishing import RunPublisher, published_commit
+from omnigraph_l2._runs.records import RunRecord, RunStatus
+from omnigraph_l2._runs.registry import Registry
+from omnigraph_l2._runs.run import Run
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
+from omnigraph_l2._transactions.transaction import Transaction
+from omnigraph_l2.errors import (
+    InvalidRequest,
+    OmniGraphError,
+    TransactionClosed,
+    UnknownBranch,
+    UnknownRun,
+)
+
+__all__ = ["Runs"]
+
+_REMOVED = declare("l2.run.removed", "the branch of a run that ended is gone")
+
+
+@attrs.frozen(kw_only=True)
+class Runs:
+    """The runs of a repository: ``repo.runs``."""
+
+    _root: Root
+    _registry: Registry
+    _turns: Turns
+    _clock: Callable[[], datetime]
+    _actor: str | None
+    _open: Callable[[str], GraphBranch]
+    _forget: Callable[[str], None]
+    _transact: Callable[..., Transaction]
+    _snapshot: Callable[[str], Snapshot]
+    _beginner: Callable[[Callable[[RunRecord], RunRecord]], Beginner]
+
+    def begin(
+        self,
+        target_branch: str = "main",
+        operation_hash: str | None = None,
+        actor: str | None = None,
+    ) -> Run:
+        """Begin a run. The same ``operation_hash`` again gives the run that exists.
+
+        That is so while it runs and once it is published. Where it was aborted or failed, nothing
+        of it was ever published, and another run is begun in its place.
+        """
+        with border():
+            if is_hidden(target_branch):
+                reason = "the target is an internal branch"
+                raise InvalidRequest(what="Beginning a run", reason=reason)
+            record = self._beginner(self._settled).begin(
+                self._open(target_branch),
+                operation_hash=operation_hash,
+                actor=self._actor if actor is None else actor,
+            )
+            return Run(record, self)
+
+    def get(self, run_id: str) -> Run:
+        """Take up a run, whoever began it."""
+        with border():
+            return Run(self.read(run_id), self)
+
+    def list(self, status: RunStatus | str | None = None) -> list[Run]:
+        """List the runs, oldest first; of one status only, if that is given."""
+        with border():
+            wanted = None if status is None else _status(status)
+            found = [self._settled(each) for each in self._registry.all()]
+            return [Run(each, self) for each in found if wanted in {None, each.status}]
+
+    # What a run asks for.
+
+    def read(self, run_id: Any) -> RunRecord:
+        """Read the state of a run that counts."""
+        record = self._registry.get(run_id) if isinstance(run_id, str) else None
+        if record is None:
+            raise UnknownRun(run_id=str(run_id))
+        return self._settled(record)
+
+    def transaction(self, record: RunRecord, how: dict[str, Any]) -> Transaction:
+        """Begin a transaction on the branch of a run, or raise where it has ended."""
+        _check_running(record)
+        return self._transact(record.run_branch, **{"actor": record.actor_id, **how})
+
+    def snapshot(self, record: RunRecord) -> Snapshot:
+        """Give the graph as the run sees it."""
+        try:
+            return self._snapshot(record.run_branch)
+        except UnknownBranch as error:
+            state = self.read(record.run_id).status.value
+            raise TransactionClosed(what="run", state=state) from error
+
+    def publish(
+        self, record: RunRecord, message: str | None, timeout: float
+    ) -> tuple[RunRecord, GraphCommit | None]:
+        """Publish a run, or give what it published before."""
+        record = self.read(record.run_id)
+        target = self._target(record)
+        if record.status is RunStatus.PUBLISHED:
+            commit_id = record.published_snapshot_id
+            record = self._ended(record, RunStatus.PUBLISHED, commit_id)
+            return record, None if commit_id is None else target.find(commit_id)
+        _check_running(record)
+        self._check_target(record, target)
+        try:
+            commit = self._publisher(record, target, timeout).publish(message)
+        except (L1Error, OmniGraphError):
+            # Perhaps another process published it, and removed its branch under our hands.
+            commit = published_commit(target, record.run_id)
+            if commit is None:
+                raise
+        commit_id = None if commit is None else commit.graph_commit_id
+        return self._ended(record, RunStatus.PUBLISHED, commit_id), commit
+
+    def end(self, record: RunRecord, status: RunStatus, reason: str | None = None) -> RunRecord:
+        """End a run without publishing it. A second time is no error."""
+        record = self.read(record.run_id)
+        if record.status is RunStatus.PUBLISHED:
+            _check_running(record)
+        if record.status is not status:
+            _check_running(record)
+            record = self._registry.move(record, status, reason=reason)
+        self._clear(record)
+        return record
+
+    def reason(self, record: RunRecord) -> str | None:
+        """Read why a run failed."""
+        return self._registry.reason(record.run_id)
+
+    # What branches ask for.
+
+    def live(self, run_ids: Sequence[str]) -> tuple[str, ...]:
+        """Tell which of these are running."""
+        return tuple(each.run_id for each in self._known(run_ids) if _is_running(each))
+
+    def end_all(self, run_ids: Sequence[str]) -> None:
+        """Abort those that are running, and remove the branches of all that are known."""
+        for record in self._known(run_ids):
+            if _is_running(record):
+                self._registry.move(record, RunStatus.ABORTED)
+            self._clear(record)
+
+    # Inside.
+
+    def _known(self, run_ids: Iterable[str]) -> Iterable[RunRecord]:
+        for run_id in run_ids:
+            record = self._registry.get(run_id)
+            if record is not None:
+                yield self._settled(record)
+
+    def _settled(self, record: RunRecord) -> RunRecord:
+        """Tell the state of a run that counts: a commit of it outranks the registry."""
+        if record.status is RunStatus.PUBLISHED:
+            return record
+        try:
+            commit = published_commit(self._target(record), record.run_id)
+        except UnknownBranch:
+            return record
+        if commit is None:
+            return record
+        return attrs.evolve(
+            record,
+            status=RunStatus.PUBLISHED,
+            published_snapshot_id=commit.graph_commit_id,
+            updated_at=max(record.updated_at, commit.created_at),
+        )
+
+    def _target(self, record: RunRecord) -> GraphBranch:
+        return self._open(record.target_branch)
+
+    def _check_target(self, record: RunRecord, target: GraphBranch) -> None:
+        """Refuse a target that was deleted and created again since the run began."""
+        if target.native is None:
+            return
+        started = self._root.open(MANIFEST).branches().get(record.run_branch)
+        if started is not None and started.parent_branch != target.native:
+            raise UnknownBranch(place=self._root.place, branch=record.target_branch)
+
+    def _publisher(self, record: RunRecord, target: GraphBranch, timeout: float) -> RunPublisher:
+        return RunPublisher(
+            root=self._root,
+            turns=self._turns,
+            clock=self._clock,
+            record=record,
+            work=self._open(record.run_branch),
+            target=target,
+            timeout=timeout,
+        )
+
+    def _ended(self, record: RunRecord, status: RunStatus, commit_id: str | None) -> RunRecord:
+        """Write down that a run is published, unless that is done, and clear its branch away."""
+        written = self._registry.get(record.run_id)
+        if written is None or written.status is not status:
+            record = self._registry.move(record, status, published=commit_id)
+        self._clear(record)
+        return record
+
+    def _clear(self, record: RunRecord) -> None:
+        """Remove the branch of a run that ended, as far as that goes."""
+        native = run_branch(record.run_id)
+        if record.run_branch != native:
+            return
+        try:
+            tables = owned_tables(self._open(native).catalog.refresh().state)
+        except UnknownBranch:
+            return
+        except (L1Error, OmniGraphError) as error:
+            emit("run_left_behind", place=self._root.place, run=record.run_id, error=str(error))
+            return
+        remove_natives(self._root, native, tables)
+        self._forget(native)
+        failpoint(_REMOVED)
+
+
+def _is_running(record: RunRecord) -> bool:
+    return record.status is RunStatus.RUNNING
+
+
+def _check_running(record: RunRecord) -> None:
+    if not _is_running(record):
+        raise TransactionClosed(what="run", state=record.status.value)
+
+
+def _status(status: RunStatus | str) -> RunStatus:
+    try:
+        return RunStatus(status)
+    except ValueError as error:
+        known = ", ".join(each.value for each in RunStatus)
+        reason = f"a status is one of {known}, not {status!r}"
+        raise InvalidRequest(what="Listing runs", reason=reason) from error
