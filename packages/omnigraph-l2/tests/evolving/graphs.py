@@ -73,22 +73,22 @@ def meanwhile(point: str, act: Callable[[], object]) -> Iterator[list[str]]:
     assert point in passed
 
 
-def branched(repository: Repository, name: str = "what-if") -> str:
-    """Make a graph branch at the head of main; give its native name."""
+def branched(repository: Repository, name: str = "what-if", of: str | None = None) -> str:
+    """Make a graph branch at the head of a native one; give its native name."""
     native = f"{name}.{new_ulid().lower()}"
     repository.flush()
-    head = repository.snapshot()
-    Table.open(f"{repository.uri}/{COMMITS}").fork(native)
-    version = Table.open(f"{repository.uri}/{MANIFEST}").fork(native).version
+    catalog = Table.open(f"{repository.uri}/{MANIFEST}", branch=of)
+    Table.open(f"{repository.uri}/{COMMITS}", branch=of).fork(native)
+    version = catalog.fork(native).version
     now = datetime.now(timezone.utc)
     made = Pointers(repository._root, lambda: now).create(
         Pointer(
             name=name,
             native_branch=native,
             parent_branch="main",
-            parent_manifest_version=head.version,
+            parent_manifest_version=catalog.version,
             manifest_version=version,
-            head_commit_id=None if head.commit is None else head.commit.graph_commit_id,
+            head_commit_id=None,
             created_at=now,
             updated_at=now,
         )
