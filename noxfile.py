@@ -23,7 +23,7 @@ L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
 PARALLEL = ("-n", "2", "--dist", "worksteal")
-TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3")
+TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
 PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
 
 

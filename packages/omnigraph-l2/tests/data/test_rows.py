@@ -214,3 +214,13 @@ def test_values_that_fit_are_not_named_beside_those_of_their_type_that_do_not() 
         ([dt.timedelta(1), dt.timedelta.max], pa.duration("us")),
     ):
         assert [problem.split(":")[0] for problem in refused(values, wanted)] == ["c, row 1"]
+
+
+def test_floats_of_python_are_rounded_to_narrow_columns() -> None:
+    """Python has no narrow floats: the nearest is meant, as in vectors; infinity never is."""
+    vector = pa.field("v", pa.list_(pa.float32(), 2))
+    schema = pa.schema([pa.field("id", pa.string(), nullable=False), vector])
+    rows = incoming([{"id": "a", "v": [0.1, 2.5]}], schema, what="x").reader().read_all()
+    assert rows.column("v").to_pylist() == [[pytest.approx(0.1, rel=1e-6), 2.5]]
+    with pytest.raises(DataProblems, match="float"):
+        incoming([{"id": "a", "v": [1e300, 0.0]}], schema, what="x").reader().read_all()

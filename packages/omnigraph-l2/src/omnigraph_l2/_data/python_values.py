@@ -176,6 +176,16 @@ def _is_held(value: Any) -> bool:
     return not array.null_count
 
 
+def _floats(values: Values, wanted: pa.DataType) -> pa.Array:
+    """Take Python's floats. It has no narrow ones, so for those the nearest is what is meant."""
+    doubles = pa.array(values, pa.float64())
+    if not types.is_floating(wanted):
+        return doubles
+    nearest = doubles.cast(wanted, safe=False)
+    became_infinite = pc.and_(pc.is_inf(nearest), pc.is_finite(doubles))
+    return doubles if pc.any(became_infinite).as_py() else nearest
+
+
 def _integers(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
     for type_ in (pa.int64(), pa.uint64()):
         try:
@@ -283,7 +293,7 @@ def _nulls(values: Values) -> pa.BooleanArray | None:
 _MAKERS: tuple[tuple[Any, _Make], ...] = (
     (bool, lambda values, _wanted, _spot: pa.array(values, pa.bool_())),
     (int, _integers),
-    (float, lambda values, _wanted, _spot: pa.array(values, pa.float64())),
+    (float, lambda values, wanted, _spot: _floats(values, wanted)),
     (str, _strings),
     (bytes | bytearray | memoryview, lambda v, _wanted, _spot: pa.array(v, pa.large_binary())),
     (decimal.Decimal, _decimals),
