@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,12 @@ def test_what_is_no_list_of_keys_of_the_column(three: Table, key: str, values: A
 def test_dates_are_not_cut(tmp_path: Path) -> None:
     """A moment within a day is not that day."""
     schema = pa.schema([pa.field("day", pa.date32(), nullable=False)])
-    day = datetime.date(2026, 11, 18)
+    day = dt.date(2026, 11, 18)
     table = Table.create(tmp_path / "t", schema)
     table = table.append(pa.table({"day": [day]}, schema=schema)).table
     assert table.find("day", [day]).num_rows == 1
     with pytest.raises(InvalidData):
-        table.find("day", [datetime.datetime(2026, 11, 18, 5)])  # noqa: DTZ001
+        table.find("day", [dt.datetime(2026, 11, 18, 5)])  # noqa: DTZ001
 
 
 def test_keys_in_any_form(three: Table) -> None:

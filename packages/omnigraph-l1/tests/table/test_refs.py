@@ -172,6 +172,19 @@ def test_what_was_staged_or_sent_for_the_old_branch_is_refused_too(table: Table)
         branch.remove_versions([1])
 
 
+def test_fragments_for_the_old_branch_are_refused(table: Table) -> None:
+    """Those that were written before it was deleted, and a target that would write more."""
+    old = table.fork("b")
+    written, target = old.write(rows("x")), old.write_target
+    table.delete_branch("b")
+    new = table.fork("b")
+    with pytest.raises(InvalidRequest, match="another branch"):
+        new.stage_written([written])
+    with pytest.raises(StaleBranch):
+        target.write(rows("y"))
+    assert new.commit(new.stage_written([new.write_target.write(rows("z"))])).table.count() >= 1
+
+
 def test_unique_names_never_repeat(local: Table) -> None:
     """They keep the name readable, and obey Lance's rule."""
     names = {unique_branch_name("team/x") for _ in range(100)}

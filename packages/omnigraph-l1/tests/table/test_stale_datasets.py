@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1.errors import DatasetNotFound, L1Error, StaleBranch, StaleDataset
+from omnigraph_l1.errors import DatasetNotFound, InvalidRequest, L1Error, StaleBranch, StaleDataset
 
 WRITES: dict[str, Callable[[Table], object]] = {
     "append": lambda table: table.append(rows("x")),
@@ -66,6 +67,37 @@ def test_it_is_not_refreshed_to_the_other(tmp_path: Path, versions: int) -> None
     made(tmp_path / "t", versions, "new")
     with pytest.raises(StaleDataset):
         stale.refresh()
+
+
+@pytest.mark.parametrize(
+    "again", [lambda table: table.at(2), lambda table: pickle.loads(pickle.dumps(table))]
+)
+def test_no_way_leads_from_a_stale_handle_to_the_other(
+    tmp_path: Path, again: Callable[[Table], Table]
+) -> None:
+    """Neither another version of it, nor its copy in another process."""
+    stale = made(tmp_path / "t", 3, "old")
+    assert again(stale).count() >= 1
+    shutil.rmtree(tmp_path / "t")
+    made(tmp_path / "t", 5, "new")
+    with pytest.raises(StaleDataset):
+        again(stale)
+
+
+@pytest.mark.parametrize("durability", ["full", "none"])
+def test_files_of_the_old_dataset_are_not_committed_to_the_other(
+    tmp_path: Path, durability: str
+) -> None:
+    """They are gone: an acknowledged version would name them, and could not be read."""
+    old = Table.create(tmp_path / "t", SCHEMA, durability=durability).append(rows("a")).table
+    staged, written = old.stage_append(rows("b")), old.write(rows("c"))
+    shutil.rmtree(tmp_path / "t")
+    new = Table.create(tmp_path / "t", SCHEMA, durability=durability).append(rows("n")).table
+    for change in (staged, new.stage_written([written])):
+        with pytest.raises(InvalidRequest, match="is gone"):
+            new.commit(change)
+    assert new.refresh() is new
+    assert ids(Table.open(tmp_path / "t").read()) == ["n"]
 
 
 @pytest.mark.parametrize("write", WRITES)

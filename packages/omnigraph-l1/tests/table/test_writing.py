@@ -253,3 +253,11 @@ def test_many_keys_are_found_in_filters_of_a_size_that_is_parsed(
     monkeypatch.setattr(keys, "in_list", counted)
     assert ids(local.find("id", names)) == names
     assert asked == [2000, 2000, 1]
+
+
+def test_what_another_wrote_is_not_committed_twice_at_once(local: Table) -> None:
+    """A message that came twice does not double its rows."""
+    written = local.write(rows("a"))
+    for replace_all in (False, True):
+        with pytest.raises(InvalidRequest, match="twice"):
+            local.stage_written([written, written], replace_all=replace_all)

@@ -22,7 +22,7 @@ from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
-from omnigraph_l1._table.staging import Staged, check_fits
+from omnigraph_l1._table.staging import Staged, check_files, check_fits
 from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, has_torn_head, set_torn_aside
 from omnigraph_l1.errors import CommitConflict
 
@@ -46,6 +46,7 @@ def commit(
     ready_to_write(pinned)
     if staged.replaces_all:
         _refuse_behind(pinned, staged)
+    check_files(pinned, staged)
     flush_staged(pinned, staged)
     failpoint(_STAGED_FLUSHED)
     with timed(

@@ -49,11 +49,12 @@ def _values(values: Iterable[Any], type_: pa.DataType) -> pa.Array:
     if isinstance(values, (str, bytes, Mapping)):
         msg = f"expected a list of keys, found {type(values).__name__}"
         raise TypeError(msg)
-    arrow = isinstance(values, (pa.Array, pa.ChunkedArray))
-    given = values.to_pylist() if arrow else list(values)
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        values = values.to_pylist()
+    given = list(values)
     found = pa.array(given, type_)
-    exact = not (pa.types.is_integer(type_) or pa.types.is_date(type_))
-    if not exact and found.to_pylist() != given:
+    may_round = pa.types.is_integer(type_) or pa.types.is_date(type_)
+    if may_round and found.to_pylist() != given:
         msg = "they would be rounded"
         raise ValueError(msg)
     return found

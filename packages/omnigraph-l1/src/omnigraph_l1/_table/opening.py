@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
 import lance
 from lance import LanceDataset
 
@@ -19,7 +20,8 @@ from omnigraph_l1._lance.manifest_names import format_name
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
 from omnigraph_l1._table.arguments import checked_version
-from omnigraph_l1._table.branch_identity import read_branch_identity
+from omnigraph_l1._table.branch_identity import check_branch_identity, read_branch_identity
+from omnigraph_l1._table.dataset_identity import DatasetIdentity, check_dataset_identity
 from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
 from omnigraph_l1._table.wholeness import is_whole, newest_first, opens_whole
@@ -34,7 +36,15 @@ from omnigraph_l1.errors import (
     UnknownVersion,
 )
 
-__all__ = ["at_version", "damaged_versions", "latest", "manifest_path", "open_pinned", "versions"]
+__all__ = [
+    "Recipe",
+    "at_version",
+    "damaged_versions",
+    "latest",
+    "manifest_path",
+    "open_pinned",
+    "versions",
+]
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
@@ -62,6 +72,36 @@ def open_pinned(
         durability=durability,
         guard=ProcessGuard(f"The table handle on {place}"),
     )
+
+
+@attrs.frozen(kw_only=True)
+class Recipe:
+    """What opens a handle again in another process, over the same branch of the same dataset."""
+
+    storage: Storage
+    branch: str | None
+    branch_identity: str | None
+    version: int
+    durability: Durability
+    dataset_identity: DatasetIdentity | None
+
+    @classmethod
+    def of(cls, pinned: Pinned) -> Recipe:
+        """Write down what is pinned."""
+        return cls(**{field.name: getattr(pinned, field.name) for field in attrs.fields(cls)})
+
+    def open(self) -> Pinned:
+        """Open it; ``StaleBranch`` or ``StaleDataset`` where another is in its place."""
+        if self.branch is not None and self.branch_identity is not None:
+            check_branch_identity(self.storage, self.branch, self.branch_identity)
+        pinned = open_pinned(
+            self.storage, branch=self.branch, version=self.version, durability=self.durability
+        )
+        if self.dataset_identity is not None:
+            check_dataset_identity(
+                pinned.place, pinned.directory, self.version, self.dataset_identity
+            )
+        return pinned
 
 
 def latest(pinned: Pinned) -> Pinned:
@@ -93,7 +133,7 @@ def _fewer_versions(pinned: Pinned) -> L1Error:
 
 def at_version(pinned: Pinned, version: int) -> Pinned:
     """Open another version of the same lineage, with what is cached already."""
-    pinned.guard.check()
+    pinned.refuse_stale()
     version = checked_version(version, place=pinned.place, branch=pinned.branch)
     with storage_border(pinned.place):
         dataset = _checkout(pinned.dataset, pinned.place, pinned.branch, version)

@@ -14,11 +14,18 @@ from lance import FragmentMetadata, LanceOperation
 
 from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._places import Storage
+from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.flushing import flush_staged
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
-from omnigraph_l1._table.staging import Staged, stage_append, staged, staged_overwrite
+from omnigraph_l1._table.staging import (
+    Staged,
+    refuse_repeated,
+    stage_append,
+    staged,
+    staged_overwrite,
+)
 from omnigraph_l1.errors import InvalidRequest
 
 __all__ = ["WriteTarget", "WrittenFragments", "stage_written", "target", "write"]
@@ -30,6 +37,8 @@ class WrittenFragments:
 
     place: str
     branch: str | None
+    branch_identity: str | None = attrs.field(default=None, repr=False)
+    """What tells this branch from another that bore its name; None on main."""
     columns: str = attrs.field(repr=False)
     """The columns that they were written for, with the numbers by which the files name them."""
     fragments: tuple[str, ...] = attrs.field(repr=False)
@@ -43,11 +52,14 @@ class WriteTarget:
 
     storage: Storage
     branch: str | None
+    branch_identity: str | None = attrs.field(default=None, repr=False)
     version: int
     durability: Durability
 
     def write(self, data: ArrowData) -> WrittenFragments:
         """Write rows as fragments that nobody sees yet, and flush them where that is needed."""
+        if self.branch is not None and self.branch_identity is not None:
+            check_branch_identity(self.storage, self.branch, self.branch_identity)
         pinned = open_pinned(
             self.storage, branch=self.branch, version=self.version, durability=self.durability
         )
@@ -62,6 +74,7 @@ def write(pinned: Pinned, data: ArrowData) -> WrittenFragments:
     return WrittenFragments(
         place=str(pinned.place),
         branch=pinned.branch,
+        branch_identity=pinned.branch_identity,
         columns=change.columns,
         fragments=tuple(json.dumps(fragment.to_json()) for fragment in fragments),
         rows=change.rows_inserted,
@@ -74,6 +87,7 @@ def target(pinned: Pinned) -> WriteTarget:
     return WriteTarget(
         storage=pinned.storage,
         branch=pinned.branch,
+        branch_identity=pinned.branch_identity,
         version=pinned.version,
         durability=pinned.durability,
     )
@@ -92,10 +106,17 @@ def stage_written(
                 f"branch {pinned.branch!r} here; write them with this handle's target"
             )
             raise InvalidRequest(place=str(pinned.place), reason=reason)
+        if part.branch_identity != pinned.branch_identity:
+            reason = (
+                f"these fragments were written for another branch that was called {part.branch!r}; "
+                "write them with this handle's target"
+            )
+            raise InvalidRequest(place=str(pinned.place), reason=reason)
         if part.columns != columns:
             reason = "the columns were changed after these fragments were written; write them again"
             raise InvalidRequest(place=str(pinned.place), reason=reason)
     fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
+    refuse_repeated(pinned, fragments)
     rows = sum(part.rows for part in parts)
     if replace_all:
         return staged_overwrite(pinned, fragments, rows)

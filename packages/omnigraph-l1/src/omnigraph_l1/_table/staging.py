@@ -21,12 +21,15 @@ from omnigraph_l1._lance.failures import LanceFailure, lance_border, lance_calls
 from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._places import Place
 from omnigraph_l1._table.fitting import ArrowData, Fitted, fit
+from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1.errors import InvalidRequest
 
 __all__ = [
     "Staged",
+    "check_files",
     "check_fits",
+    "refuse_repeated",
     "stage_append",
     "stage_overwrite",
     "stage_together",
@@ -146,12 +149,17 @@ def stage_together(pinned: Pinned, changes: Sequence[Staged]) -> Staged:
             raise InvalidRequest(place=str(pinned.place), reason=reason)
         check_fits(pinned, change)
     fragments = [part for change in changes for part in getattr(change.operation, "fragments", ())]
+    refuse_repeated(pinned, fragments)
+    rows = sum(change.rows_inserted for change in changes)
+    return staged(pinned, _APPEND, LanceOperation.Append(fragments), rows_inserted=rows)
+
+
+def refuse_repeated(pinned: Pinned, fragments: Sequence[FragmentMetadata]) -> None:
+    """Refuse to commit one file twice at once: its rows would be there twice."""
     files = [file.path for fragment in fragments for file in fragment.files]
     if len(files) != len(set(files)):
         reason = "one change stands twice among those that shall be committed together"
         raise InvalidRequest(place=str(pinned.place), reason=reason)
-    rows = sum(change.rows_inserted for change in changes)
-    return staged(pinned, _APPEND, LanceOperation.Append(fragments), rows_inserted=rows)
 
 
 def check_fits(pinned: Pinned, change: Staged) -> None:
@@ -177,6 +185,20 @@ def check_fits(pinned: Pinned, change: Staged) -> None:
         raise InvalidRequest(place=place, reason=reason)
     if change.base_version != pinned.version:
         _check_columns(pinned, change)
+
+
+def check_files(pinned: Pinned, change: Staged) -> None:
+    """Refuse a change whose files are gone: it was staged for a dataset that was deleted since."""
+    if not pinned.place.is_local:
+        return  # to look would cost a request for each
+    with storage_border(pinned.place):
+        gone = [file for file in change.new_files() if not (pinned.directory / file).exists()]
+    if gone:
+        reason = (
+            f"of the files of the {change.operation_name}, {gone[0]} is gone: it was staged for "
+            "what was deleted or cleaned up since; stage it again"
+        )
+        raise InvalidRequest(place=str(pinned.place), reason=reason)
 
 
 def _check_columns(pinned: Pinned, change: Staged) -> None:

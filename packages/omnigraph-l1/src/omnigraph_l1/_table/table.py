@@ -29,7 +29,6 @@ from omnigraph_l1._table import (
     upkeep,
 )
 from omnigraph_l1._table.arguments import checked_word
-from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.indexing import IndexKind
 from omnigraph_l1._table.outcomes import Outcome
@@ -310,21 +309,11 @@ class Table(ReadSide):
         return upkeep.remove_versions(self._pinned, versions)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        pinned = self._pinned
-        recipe = (pinned.storage, pinned.branch, pinned.version, pinned.durability)
-        return _reopened, (*recipe, pinned.branch_identity)
+        return _reopened, (opening.Recipe.of(self._pinned),)
 
 
-def _reopened(
-    storage: Storage,
-    branch: str | None,
-    version: int,
-    durability: Durability,
-    branch_identity: str | None,
-) -> Table:
-    if branch is not None and branch_identity is not None:
-        check_branch_identity(storage, branch, branch_identity)
-    return Table.open(storage, branch=branch, version=version, durability=durability)
+def _reopened(recipe: opening.Recipe) -> Table:
+    return Table(recipe.open())
 
 
 def _durability(given: Durability | str, storage: Storage) -> Durability:
