@@ -210,3 +210,12 @@ def test_branches_of_one_name_in_two_tables_are_unrelated(tmp_path: Path) -> Non
         dataset.create_branch("x")
         found.append(dataset.branches.list()["x"]["branch_identifier"])
     assert found[0] != found[1]
+
+
+def test_deleting_a_branch_below_main_deletes_the_whole_dataset(tmp_path: Path) -> None:
+    """Why no name of ours begins with the segment ``main``. Elsewhere in a name it does no harm."""
+    for name, is_fatal in (("main/x", True), ("x/main", False), ("mainx", False)):
+        dataset = create(tmp_path / name.replace("/", "-"), "a")
+        dataset.create_branch(name)
+        dataset.branches.delete(name)
+        assert Path(dataset.uri, "_versions").exists() is not is_fatal

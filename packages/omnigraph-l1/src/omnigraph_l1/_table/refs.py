@@ -9,7 +9,7 @@ the graph layer uses no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -63,9 +63,9 @@ _NOT_AS_EXPECTED = frozenset({Symptom.VERSION_MISSING, Symptom.MISSING, Symptom.
 _BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
 _TAG = re.compile(r"[A-Za-z0-9._\-]+")
 _BRANCH_RULE = (
-    "it is made of letters, digits, '.', '-' and '_', in segments split by '/', is not 'main', "
-    "has no '..', no segment is '.' or ends in '.lock', and it is short enough for a file name "
-    "once its letters beyond ASCII are escaped"
+    "it is made of letters, digits, '.', '-' and '_', in segments split by '/', of which the first is "
+    "not 'main', has no '..', no segment is '.' or ends in '.lock', and it is short enough for a "
+    "file name once its letters beyond ASCII are escaped"
 )
 _TAG_RULE = "it is made of ASCII letters, digits, '.', '-' and '_', and has no '..' or '.lock'"
 
@@ -162,6 +162,8 @@ def has_branch(pinned: Pinned, name: str) -> bool:
 def delete_branch(pinned: Pinned, name: str) -> None:
     """Delete a native branch and what only it has. Handles on it will refuse to write."""
     pinned.refuse_stale()
+    if _is_below_main(name.split("/")):
+        raise InvalidName(what="branch", name=name, rule=_BRANCH_RULE)
     try:
         with lance_calls():
             pinned.dataset.branches.delete(name)
@@ -239,6 +241,11 @@ def _is_listed(pinned: Pinned, name: str) -> bool:
     return True
 
 
+def _is_below_main(segments: Sequence[str]) -> bool:
+    """Tell a name like ``main/x``: deleting such a branch, Lance deletes the whole dataset."""
+    return segments[0] == "main"
+
+
 def _checked_branch(name: str) -> str:
     segments = name.split("/")
     sound = all(
@@ -248,7 +255,7 @@ def _checked_branch(name: str) -> str:
     # Lance escapes a name twice while it writes the record. One that is too long fails after the
     # fork is made, which can then be neither listed nor made again.
     too_long = len(quote(quote(name, safe=""), safe="")) > _LONGEST_ESCAPED
-    if not sound or too_long or ".." in name or name == "main":
+    if not sound or too_long or ".." in name or _is_below_main(segments):
         raise InvalidName(what="branch", name=name, rule=_BRANCH_RULE)
     return name
 
