@@ -17,7 +17,7 @@ from omnigraph_l2._branches.names import has_unique_ending, is_hidden, run_of
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, SCHEMA_LOCK_BRANCH
-from omnigraph_l2.errors import UnknownBranch
+from omnigraph_l2.errors import InvalidBranchName, UnknownBranch
 
 __all__ = ["Children", "Listing"]
 
@@ -44,7 +44,7 @@ class Listing:
         if name == MAIN:
             return None
         if not isinstance(name, str):
-            raise UnknownBranch(place=self._root.place, branch=repr(name))
+            raise InvalidBranchName(name=repr(name), rule="it is text")
         try:
             pointer = self._pointers.get(name)
             if pointer is not None:
