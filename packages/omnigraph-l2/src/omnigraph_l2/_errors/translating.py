@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from omnigraph_l1 import errors as l1
+import omnigraph_l1.errors as l1
 from omnigraph_l2._errors.bad_input import (
     DataProblem,
     InvalidData,

@@ -14,9 +14,8 @@ import pyarrow as pa
 from omnigraph_l1 import WriteTarget as TableTarget
 from omnigraph_l1 import WrittenFragments
 from omnigraph_l2._data.incoming import incoming
-from omnigraph_l2._data.problems import DataProblems
 from omnigraph_l2._errors.translating import table_border
-from omnigraph_l2.errors import DataProblem, InvalidData
+from omnigraph_l2._transactions.data_border import data_border
 
 __all__ = ["Staged", "WriteTarget"]
 
@@ -50,13 +49,7 @@ class WriteTarget:
 
     def write(self, data: Any) -> Staged:
         """Write rows that nobody sees yet; send what this gives back to the transaction."""
-        with table_border(self.table_key):
-            try:
-                coming = incoming(data, self.schema, what=self.table_key)
-                written = self.target.write(coming.reader())
-            except DataProblems as found:
-                problems = tuple(
-                    DataProblem(each.column, each.problem, each.row) for each in found.problems
-                )
-                raise InvalidData(table_key=self.table_key, problems=problems) from None
+        with data_border(self.table_key), table_border(self.table_key):
+            coming = incoming(data, self.schema, what=self.table_key)
+            written = self.target.write(coming.reader())
         return Staged(table_key=self.table_key, written=written)

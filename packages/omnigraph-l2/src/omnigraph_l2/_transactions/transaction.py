@@ -8,7 +8,7 @@ A race that was lost is run again where that gives the same result. An exception
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -17,26 +17,21 @@ import pyarrow as pa
 
 from omnigraph_l1 import Table, new_ulid
 from omnigraph_l2._branches.graph_branch import GraphBranch
-from omnigraph_l2._catalog.changes import Change, Intent, TableUpdate
+from omnigraph_l2._catalog.changes import Intent
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations, operation_digest
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._data.incoming import Incoming, incoming
-from omnigraph_l2._data.problems import DataProblems, SpillFailed
 from omnigraph_l2._data.spool import Spool
 from omnigraph_l2._errors.translating import border, table_border
 from omnigraph_l2._events import emit
-from omnigraph_l2._publishing.turns import Turns, lineage
+from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._storage import Root
-from omnigraph_l2._transactions.edges import (
-    ENDS,
-    check_ends,
-    check_removed,
-    edge_tables_at,
-    node_tables_of,
-)
+from omnigraph_l2._transactions.attempt import Attempt, Prepared
+from omnigraph_l2._transactions.data_border import data_border
+from omnigraph_l2._transactions.edges import ENDS
 from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
@@ -48,7 +43,6 @@ from omnigraph_l2._transactions.operations import (
 )
 from omnigraph_l2._transactions.reads import Reads
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
-from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2._transactions.working import WorkingTable
 from omnigraph_l2.errors import (
     DataProblem,
@@ -57,14 +51,11 @@ from omnigraph_l2.errors import (
     InvalidFilter,
     InvalidRequest,
     OperationRepeated,
-    StorageError,
     TransactionClosed,
     UnknownBranch,
 )
 
 __all__ = ["Author", "Transaction"]
-
-_INDEXED = {"node": ("id",), "edge": ("id",)}
 
 
 @attrs.frozen(kw_only=True)
@@ -179,7 +170,7 @@ class Transaction:
         """Replace rows by id, and add the others. A nullable column that is not given is kept."""
         working, coming = self._incoming(table_key, data, may_lack_nullable=True)
         rows, ends = Spool(coming.schema, coming), self._ends(table_key)
-        with _data_border(table_key):
+        with data_border(table_key):
             for batch in rows:
                 _collect(ends, batch)
         self._do(working, Upsert(rows=rows, ends=ends))
@@ -292,7 +283,7 @@ class Transaction:
         working = self._working.get(table_key)
         if working is not None and working.operations:
             working.was_read = True
-            with _data_border(table_key):
+            with data_border(table_key):
                 return working.apply()
         state = self._open_state()
         entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
@@ -310,7 +301,7 @@ class Transaction:
         self, table_key: str, data: Any, *, may_lack_nullable: bool = False
     ) -> tuple[WorkingTable, Incoming]:
         working = self._table(table_key)
-        with _data_border(table_key):
+        with data_border(table_key):
             coming = incoming(
                 data,
                 working.base.schema,
@@ -331,7 +322,7 @@ class Transaction:
                 yield batch
 
         reader = pa.RecordBatchReader.from_batches(coming.schema, passing())
-        with _data_border(working.key), table_border(working.key):
+        with data_border(working.key), table_border(working.key):
             written = working.base.write(reader)
         return (written,), ids, ends
 
@@ -344,31 +335,35 @@ class Transaction:
             if self._expected:
                 check_expectations(self._branch.catalog.refresh().state, self._expected)
             return None
+        attempt = Attempt(
+            self._branch,
+            root=self._root,
+            working=self._working,
+            expected=self._expected,
+            check_edges=self._check_edges,
+            lookups=self._lookups,
+            reads=self._reads,
+        )
         deadline = time.monotonic() + self._timeout
         lost = 0
         while True:
-            wanted = [
-                lineage(working.entry.table_path, self._branch.native)
-                for working in self._working.values()
-                if working.operations
-            ]
-            with self._turns.take(wanted, lost=lost):
+            with self._turns.take(attempt.lineages, lost=lost):
                 state = self._branch.catalog.refresh().state
                 earlier = self._done_before(state)
                 if earlier is not None:
                     return earlier
-                self._follow(state)
-                intent = self._prepared(state)
-                if intent is None:
+                attempt.follow(state)
+                prepared = attempt.prepared(state)
+                if prepared is None:
                     return None
                 try:
                     return self._branch.publish(
-                        intent, timeout=max(1.0, deadline - time.monotonic())
+                        self._intent(prepared), timeout=max(1.0, deadline - time.monotonic())
                     )
                 except OperationRepeated:
                     pass  # somebody did it at this very moment: it is found when looked for again
                 except ExpectedVersionMismatch as mismatch:
-                    if not self._may_run_again(mismatch) or time.monotonic() > deadline:
+                    if not attempt.may_run_again(mismatch) or time.monotonic() > deadline:
                         raise
             lost += 1
             emit("transaction_retry", place=self._root.place, lost=lost)
@@ -379,70 +374,11 @@ class Transaction:
         commit_id = self._branch.operation(state, operation_digest(self._author.operation_hash))
         return None if commit_id is None else self._branch.find(commit_id)
 
-    def _follow(self, state: CatalogState) -> None:
-        """Move tables that others published meanwhile, where that changes nothing.
-
-        Rows that were made for other columns are not moved: what they mean is the caller's.
-        """
-        check_expectations(state, self._expected)
-        for working in self._working.values():
-            if not working.operations:
-                continue
-            seen = working.entry.table_version
-            entry = state.tables.get(working.key)
-            if entry is not None and entry.table_version == seen:
-                continue
-            if entry is None or not working.can_move:
-                raise ExpectedVersionMismatch(
-                    table_key=working.key, expected=seen, actual=state.latest(working.key)
-                )
-            with table_border(working.key):
-                base = self._branch.lineage(entry)
-                if not base.same_columns(working.base):
-                    raise ExpectedVersionMismatch(
-                        table_key=working.key, expected=seen, actual=entry.table_version
-                    )
-                working.move(entry, base)
-
-    def _may_run_again(self, mismatch: ExpectedVersionMismatch) -> bool:
-        key = mismatch.table_key
-        if key in self._expected:
-            return False
-        working = self._working.get(key)
-        return working is None or not working.operations or working.can_move
-
-    def _prepared(self, state: CatalogState) -> Intent | None:
-        """Apply all changes and check them; give what is to be published."""
-        busy = [working for working in self._working.values() if working.operations]
-
-        def finished(working: WorkingTable) -> None:
-            with _data_border(working.key), table_border(working.key):
-                working.finish(_INDEXED[working.key.partition(":")[0]])
-
-        self._root.at_once(finished, busy)
-        changed = [working for working in busy if working.is_changed]
-        if not changed:
-            check_expectations(state, self._expected)
-            return None
-        # Also those that nothing was found to change in: that is what they were seen to hold.
-        expected = {working.key: working.entry.table_version for working in busy}
-        looked_at = self._checked_edges(state, changed) if self._check_edges else {}
-        changes: list[Change] = [
-            TableUpdate(
-                table_key=working.key,
-                table_version=working.current.version,
-                table_branch=working.current.branch,
-                row_count=working.current.count(),
-                metadata=version_metadata(working.current),
-            )
-            for working in changed
-        ]
-        for working in changed:
-            self._root.remember(working.entry.table_path, working.current)
+    def _intent(self, prepared: Prepared) -> Intent:
         return Intent(
             graph_commit_id=self._commit_id,
-            changes=tuple(changes),
-            expected={**looked_at, **self._expected, **expected},
+            changes=prepared.changes,
+            expected=prepared.expected,
             created_at=self._clock(),
             actor_id=self._author.actor,
             message=self._author.message,
@@ -451,81 +387,7 @@ class Transaction:
             reads=self._reads.to_keep,
         )
 
-    def _checked_edges(
-        self, state: CatalogState, changed: Sequence[WorkingTable]
-    ) -> Mapping[str, int]:
-        """Check that no edge dangles; give the versions of the tables that were looked at."""
-        looked_at: dict[str, int] = {}
-
-        def seen(table_key: str) -> Table:
-            looked_at[table_key] = state.latest(table_key)
-            self._reads.add(table_key)
-            working = self._working.get(table_key)
-            if working is not None and working.is_changed:
-                return working.current
-            entry = state.tables[table_key]
-            return self._root.open(
-                entry.table_path, branch=entry.table_branch, version=entry.table_version
-            )
-
-        for working in changed:
-            key = working.key
-            if key.startswith("edge:"):
-                for ends in self._new_ends(working):
-                    for column, found in zip(ENDS, ends, strict=True):
-                        nodes = {
-                            name: seen(name)
-                            for name in node_tables_of(state, key, column)
-                            if name in state.tables
-                        }
-                        check_ends(
-                            key,
-                            column,
-                            found,
-                            nodes,
-                            edges=working.current,
-                            lookups=self._lookups,
-                        )
-            elif working.removed is not None:
-                pointing = [
-                    (edge, column, node_tables_of(state, edge, column))
-                    for edge, column in edge_tables_at(state, key)
-                ]
-                check_removed(working.removed, key, seen, pointing, seen, lookups=self._lookups)
-        return looked_at
-
-    def _new_ends(self, working: WorkingTable) -> Iterable[tuple[IdSet, IdSet]]:
-        for operation in working.operations:
-            ends = getattr(operation, "ends", None)
-            if ends is not None:
-                yield ends
-        if working.written_ends is not None:
-            yield working.written_ends
-
 
 def _collect(ends: tuple[IdSet, IdSet] | None, batch: pa.RecordBatch) -> None:
     for column, found in zip(ENDS, ends or (), strict=False):
         found.add(batch.column(column))
-
-
-class _data_border:  # noqa: N801 - reads as a verb where it is used
-    """Tell what is wrong with data in the words of the table that it was meant for."""
-
-    def __init__(self, table_key: str) -> None:
-        self._table_key = table_key
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, DataProblems):
-            problems = [DataProblem(each.column, each.problem, each.row) for each in error.problems]
-            if error.more:
-                problems.append(DataProblem("*", f"and {error.more} more problems"))
-            raise InvalidData(table_key=self._table_key, problems=tuple(problems)) from None
-        if isinstance(error, SpillFailed):
-            raise StorageError(place=error.directory, detail=str(error)) from error
