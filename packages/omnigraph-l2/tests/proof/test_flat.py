@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 from fleet import Place, scaled
+
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_testing import FaultyS3
 

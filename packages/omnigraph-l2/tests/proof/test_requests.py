@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_testing import FaultyS3
 
