@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Table, failpoints, new_ulid
+from omnigraph_l1 import failpoints
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
-from omnigraph_l2._branches.pointers import Pointer, Pointers
-from omnigraph_l2._storage.layout import COMMITS, MANIFEST
 
 PERSON = NodeType("Person", {"name": pa.string(), "age": pa.int32()})
 COMPANY = NodeType("Company", {"name": pa.string()})
@@ -73,25 +70,8 @@ def meanwhile(point: str, act: Callable[[], object]) -> Iterator[list[str]]:
     assert point in passed
 
 
-def branched(repository: Repository, name: str = "what-if", of: str | None = None) -> str:
-    """Make a graph branch at the head of a native one; give its native name."""
-    native = f"{name}.{new_ulid().lower()}"
-    repository.flush()
-    catalog = Table.open(f"{repository.uri}/{MANIFEST}", branch=of)
-    Table.open(f"{repository.uri}/{COMMITS}", branch=of).fork(native)
-    version = catalog.fork(native).version
-    now = datetime.now(timezone.utc)
-    made = Pointers(repository._root, lambda: now).create(
-        Pointer(
-            name=name,
-            native_branch=native,
-            parent_branch="main",
-            parent_manifest_version=catalog.version,
-            manifest_version=version,
-            head_commit_id=None,
-            created_at=now,
-            updated_at=now,
-        )
-    )
-    assert made
+def branched(repository: Repository, name: str = "what-if", of: str = "main") -> str:
+    """Make a graph branch at the head of another; give its native name."""
+    native = repository.branches.create(name, of).native_branch
+    assert native is not None
     return native

@@ -87,8 +87,7 @@ def test_a_type_is_dropped_that_another_branch_took_far(repo: Repository, native
     for turn in range(6):
         with repo.transaction(branch=BRANCH) as tx:
             tx.upsert("node:Company", [{"id": f"c{turn}", "name": "C"}])
-    repo.flush()
-    branched(repo, "deeper", of=native)
+    branched(repo, "deeper", of=BRANCH)
     far = repo.snapshot("deeper").tables["node:Company"].table_version
     repo.evolve(with_types(without=("node:Company", "edge:Works")), branch="deeper")
     assert Table.open(f"{repo.uri}/{table_path('node:Company')}").version < far

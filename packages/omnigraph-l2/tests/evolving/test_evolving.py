@@ -95,6 +95,8 @@ def test_what_is_refused_changes_nothing(repo: Repository) -> None:
     assert not (Path(repo.uri) / table_path("node:Pet")).exists()
     with pytest.raises(UnknownBranch):
         repo.evolve(wanted, branch="nope")
+    with pytest.raises(InvalidRequest, match="found dict"):
+        repo.evolve({"Pet": {}})  # type: ignore[call-overload]
 
 
 def test_new_types_and_properties_can_be_written(repo: Repository) -> None:

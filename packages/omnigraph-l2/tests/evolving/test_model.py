@@ -43,8 +43,8 @@ def graph_schemas(draw: st.DrawFn) -> GraphSchema:
     edges = []
     for name in draw(st.lists(st.sampled_from(_EDGES), unique=True)) if names else ():
         declared, required = properties()
-        ends = [draw(st.sampled_from(names)) for _ in range(2)]
-        edges.append(EdgeType(name, *ends, declared, required=required))
+        source, target = draw(st.sampled_from(names)), draw(st.sampled_from(names))
+        edges.append(EdgeType(name, source, target, declared, required=required))
     return GraphSchema(nodes=nodes, edges=edges)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -132,7 +133,7 @@ def test_retry_writes_for_the_new_columns(
 ) -> None:
     """``repo.retry`` begins again where a column was added, and then it fits."""
     without_edges(repo)
-    evolved = []
+    evolved: list[object] = []
 
     def work(tx: Transaction) -> None:
         write(tx)
@@ -263,7 +264,7 @@ def test_an_edge_type_never_comes_to_a_node_type_that_goes(
     adds = with_types(EdgeType("Owns", "Person", "Company"))
     for loser, winner in ((drops, adds), (adds, drops)):
         with (
-            meanwhile("l2.publish.planned", lambda winner=winner: other.evolve(winner)),
+            meanwhile("l2.publish.planned", partial(other.evolve, winner)),
             pytest.raises(ExpectedVersionMismatch),
         ):
             repo.evolve(loser)

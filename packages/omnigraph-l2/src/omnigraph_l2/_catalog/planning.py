@@ -72,11 +72,12 @@ def check_expectations(state: CatalogState, expected: Mapping[str, int]) -> None
 
 def check_types(state: CatalogState, before: CatalogState) -> None:
     """Refuse where a table came or went since ``before``, or is registered as something else."""
-    for key in sorted({*state.tables, *before.tables}):
-        now, then = (
-            each.registrations[key] if key in each.tables else None for each in (state, before)
-        )
-        if now != then:
+    now, then = (
+        {key: known for key, known in each.registrations.items() if key in each.tables}
+        for each in (state, before)
+    )
+    for key in sorted({*now, *then}):
+        if now.get(key) != then.get(key):
             raise ExpectedVersionMismatch(
                 table_key=key, expected=before.latest(key), actual=state.latest(key)
             )

@@ -112,6 +112,7 @@ class Evolver:
         return None
 
     def _look(self, wanted: GraphSchema) -> _Look:
+        _refuse_other_than_a_schema(wanted)
         self._refuse_foreign()
         state = self.branch.catalog.refresh().state
         return _Look(state=state, plan=plan_evolution(self._present(state), wanted))
@@ -204,6 +205,12 @@ class Evolver:
             changes = []
         self.root.remember(state.tables[key].table_path, table)
         return [*changes, _updated(key, table, rows=table.count())]
+
+
+def _refuse_other_than_a_schema(wanted: object) -> None:
+    if not isinstance(wanted, GraphSchema):
+        reason = f"a GraphSchema says what the types shall be, found {type(wanted).__name__}"
+        raise InvalidRequest(what="Evolving the schema", reason=reason)
 
 
 def _not_in_both(
