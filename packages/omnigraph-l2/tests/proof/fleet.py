@@ -5,6 +5,7 @@ A module that children import: what they run must be importable under its name.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import time
@@ -106,7 +107,7 @@ def assert_linear(repository: Repository, commits: int) -> None:
     log = repository.log()
     assert len(log) == commits + 1
     assert len({commit.graph_commit_id for commit in log}) == commits + 1
-    for commit, parent in zip(log, log[1:], strict=False):
+    for commit, parent in itertools.pairwise(log):
         assert commit.parent_commit_id == parent.graph_commit_id
         assert commit.created_at > parent.created_at
     assert log[-1].parent_commit_id is None

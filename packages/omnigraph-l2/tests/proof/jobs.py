@@ -10,7 +10,7 @@ from fleet import Place
 from omnigraph_l2 import Transaction
 from omnigraph_l2.errors import DanglingEdges, ExpectedVersionMismatch
 
-__all__ = ["append_to", "edges_or_deletes", "skew", "upsert_some"]
+__all__ = ["append_to", "edges_or_deletes", "read_or_write", "skew", "upsert_some"]
 
 
 def append_to(place: Place, writer: int, table_key: str, count: int) -> float:
@@ -102,3 +102,30 @@ def delete_node(place: Place, rounds: list[int]) -> list[int]:
 def edges_or_deletes(place: Place, what: str, rounds: list[int]) -> tuple[str, list[int]]:
     """Do one of the two."""
     return what, (point_at if what == "add" else delete_node)(place, rounds)
+
+
+def read_the_same(place: Place, version: int, *, until: int) -> int:
+    """Read one snapshot again and again, until the log is so long; give how often."""
+    compared = 0
+    with place.open() as repository:
+        snapshot = repository.snapshot(version=version)
+        first = {key: snapshot.read(key) for key in snapshot.tables}
+        tables = dict(snapshot.tables)
+        done = False
+        while not done:
+            done = len(repository.log()) >= until
+            assert dict(snapshot.tables) == tables
+            for key, rows in first.items():
+                assert snapshot.read(key).equals(rows)
+            fresh = repository.snapshot(version=version)
+            assert dict(fresh.tables) == tables
+            compared += 1
+    return compared
+
+
+def read_or_write(place: Place, what: str, version: int, count: int) -> int:
+    """Do one of the two."""
+    if what == "write":
+        append_to(place, 0, "node:T0", count)
+        return 0
+    return read_the_same(place, version, until=count + 2)
