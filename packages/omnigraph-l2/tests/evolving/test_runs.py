@@ -9,7 +9,7 @@ import pytest
 from graphs import PERSON, SCHEMA, like, rows, with_types
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository, Transaction
-from omnigraph_l2.errors import RunConflict
+from omnigraph_l2.errors import InvalidRequest, RunConflict
 
 NEW = {"id": "n", "name": "New", "age": 9}
 WORKS = {"id": "w", "src": "a", "dst": "c"}
@@ -70,3 +70,12 @@ def test_a_run_that_touched_nothing_of_it_is_published(repo: Repository) -> None
     assert like(repo.snapshot().schema) == like(wanted)
     assert [row["id"] for row in rows(repo, "node:Company")] == ["c", "d"]
     assert [row["id"] for row in rows(repo, "node:Person")] == ["a", "b"]
+
+
+def test_the_branch_of_a_run_is_not_evolved(repo: Repository) -> None:
+    """What a run publishes is rows: columns would be lost on the way."""
+    run = repo.runs.begin()
+    for try_it in (repo.evolve, repo.plan_evolution):
+        with pytest.raises(InvalidRequest, match="a run changes rows only"):
+            try_it(with_types(WIDER), branch=run.branch)
+    assert like(run.snapshot().schema) == like(SCHEMA)

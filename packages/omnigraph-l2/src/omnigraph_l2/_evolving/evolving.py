@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from omnigraph_l1 import Table, new_ulid, read_object, table_path
 from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.names import is_hidden
 from omnigraph_l2._catalog.changes import (
     Change,
     Intent,
@@ -113,6 +114,7 @@ class Evolver:
 
     def _look(self, wanted: GraphSchema) -> _Look:
         _refuse_other_than_a_schema(wanted)
+        self._refuse_internal()
         self._refuse_foreign()
         state = self.branch.catalog.refresh().state
         return _Look(state=state, plan=plan_evolution(self._present(state), wanted))
@@ -129,6 +131,11 @@ class Evolver:
                 actual=now.state.latest(step.table_key),
             )
         return now
+
+    def _refuse_internal(self) -> None:
+        if is_hidden(self.branch.name):
+            reason = f"{self.branch.name!r} is the branch of a run, and a run changes rows only"
+            raise InvalidRequest(what="Evolving the schema", reason=reason)
 
     def _refuse_foreign(self) -> None:
         found = [
