@@ -8,6 +8,7 @@ Not here: whether two type names collide; who declares types decides that.
 
 from __future__ import annotations
 
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import InvalidName
 
 __all__ = ["fnv1a64", "table_path", "type_hash"]
@@ -33,6 +34,7 @@ def type_hash(name: str) -> str:
 
 def table_path(table_key: str) -> str:
     """Give the path, below the root of a repository, of the table ``node:X`` or ``edge:X``."""
+    _utf8("table", table_key)
     kind, colon, type_name = table_key.partition(":")
     folder = _FOLDERS.get(kind)
     if folder is None or not colon or not type_name:
@@ -42,8 +44,7 @@ def table_path(table_key: str) -> str:
 
 
 def _utf8(what: str, name: str) -> bytes:
-    try:
-        return name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        rule = "it holds half of a surrogate pair, which UTF-8 cannot write"
-        raise InvalidName(what=what, name=name, rule=rule) from error
+    if not is_text(name):
+        rule = "it is no text, or holds half of a surrogate pair, which UTF-8 cannot write"
+        raise InvalidName(what=what, name=readable(name), rule=rule)
+    return name.encode("utf-8")

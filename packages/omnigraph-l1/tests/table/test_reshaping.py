@@ -193,7 +193,7 @@ BAD: dict[str, tuple[Callable[[Table], object], str]] = {
     ),
     "annotate with numbers": (
         lambda t: t.annotate(schema_metadata={"stamp": 2}),  # type: ignore[dict-item]
-        "not 2 under 'stamp'",
+        "not {'stamp': 2}",
     ),
     "set the key twice": (
         lambda t: t.annotate(field_metadata={"id": {KEY: "true"}}),

@@ -105,6 +105,9 @@ def parse_seconds(text: str) -> float:
 def _named(place: Place, given: Mapping[str, OptionValue]) -> dict[str, str]:
     family = family_of(place.scheme)
     named: dict[str, str] = {}
+    if not _is_named(given):
+        remedy = "Give a mapping of names to values, or leave it out."
+        raise _wrong(place, "storage_options", "is not a mapping of names", remedy)
     for name, value in given.items():
         canonical = family.canonical(name)
         if canonical is None:
@@ -115,6 +118,10 @@ def _named(place: Place, given: Mapping[str, OptionValue]) -> dict[str, str]:
         if text is not None and (canonical not in named or name.lower() == canonical):
             named[canonical] = text
     return named
+
+
+def _is_named(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
 
 
 def _text(place: Place, name: str, value: object) -> str | None:

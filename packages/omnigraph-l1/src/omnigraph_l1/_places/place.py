@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote
 
 import attrs
 
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import InvalidPlace
 
 __all__ = ["Place"]
@@ -94,6 +95,9 @@ class Place:
 
     def __truediv__(self, below: str) -> Place:
         """Give the place ``below`` this one. It may have several segments, but no ``.``, ``..``."""
+        if not is_text(below):
+            reason = "what is appended to a place must be text, of valid Unicode"
+            raise InvalidPlace(place=readable(below), reason=reason)
         segments = below.split("/")
         if not all(segments) or not {".", ".."}.isdisjoint(segments):
             reason = "what is appended to a place must be plain names with single slashes between"
@@ -160,11 +164,8 @@ def _unescaped(path: str, shown: str) -> str:
 def _settled(scheme: str, bucket: str, path: str, shown: str) -> Place:
     if _CONTROL.search(path):
         raise InvalidPlace(place=shown, reason="it holds a control character")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError as error:
-        readable = shown.encode("utf-8", "backslashreplace").decode()
-        raise InvalidPlace(place=readable, reason="it is not valid Unicode") from error
+    if not is_text(path):
+        raise InvalidPlace(place=readable(shown), reason="it is not valid Unicode")
     if scheme != "file" and "\\" in path:
         raise InvalidPlace(place=shown, reason="a store may take its backslash for a slash")
     segments: list[str] = []

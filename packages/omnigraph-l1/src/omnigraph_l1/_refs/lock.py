@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from omnigraph_l1._places.failures import storage_failure
 from omnigraph_l1.errors import StoreUnavailable, UnsafeStore
 
 __all__ = ["directory_lock", "locks_exclude"]
@@ -42,7 +43,10 @@ os.register_at_fork(after_in_child=_close_in_child)
 @contextlib.contextmanager
 def directory_lock(path: Path, *, patience: float) -> Iterator[None]:
     """Hold the lock whose file is ``path``. Its directory must be there."""
-    descriptor = _locked(path, time.monotonic() + patience, patience)
+    try:
+        descriptor = _locked(path, time.monotonic() + patience, patience)
+    except OSError as error:
+        raise storage_failure(error, str(path.parent)) from error
     made_in = os.getpid()
     try:
         yield
@@ -73,7 +77,8 @@ def _locked(path: Path, deadline: float, patience: float) -> int:
         except BaseException:
             _let_go(descriptor)
             raise
-        if not held:  # whoever still waits for it lets go of the descriptor
+        if not held:
+            _let_go(descriptor)
             detail = f"the lock {path} was held by another process for {patience:g} s"
             raise StoreUnavailable(place=str(path.parent), detail=detail)
         if _is_still(path, descriptor):
@@ -89,35 +94,30 @@ def _let_go(descriptor: int) -> None:
 def _wait(descriptor: int, path: Path, seconds: float) -> bool:
     """Queue up in the kernel, which is fair, for some time; False where that is over.
 
-    A thread waits, because a blocking call cannot be ended. One that was given up lets the lock go
-    as soon as it gets it.
+    A thread waits, because a blocking call cannot be ended. It has a second descriptor of the same
+    open file, and the lock lasts as long as either: whoever gives up closes his own, and what the
+    thread then gets is let go with the other.
     """
     if seconds <= 0:
-        _let_go(descriptor)
         return False
-    settled = threading.Lock()
     done = threading.Event()
     failures: list[OSError] = []
-    given_up = False
+    second = os.dup(descriptor)
+    _held.add(second)
 
     def queue_up() -> None:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(second, fcntl.LOCK_EX)
         except OSError as error:
             failures.append(error)
-        with settled:
-            if given_up:
-                _let_go(descriptor)
-            else:
-                done.set()
+        done.set()
+        _let_go(second)
 
     threading.Thread(target=queue_up, name=f"waits for {path.name}", daemon=True).start()
-    if not done.wait(seconds):
-        with settled:
-            given_up = not done.is_set()
+    in_time = done.wait(min(seconds, threading.TIMEOUT_MAX))
     if failures:
         raise failures[0]
-    return done.is_set()
+    return in_time
 
 
 def _try(descriptor: int, path: Path) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import InvalidName
 
 __all__ = ["SUFFIX", "check_prefix", "decode_name", "encode_name"]
@@ -59,13 +60,10 @@ def check_prefix(prefix: str) -> None:
 
 
 def _check_text(name: str) -> None:
+    if not is_text(name):
+        raise _invalid(readable(name), "it must be text, of valid Unicode")
     if _CONTROL.search(name):
         raise _invalid(name, "it must not hold control characters")
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        readable = name.encode("utf-8", "backslashreplace").decode()
-        raise _invalid(readable, "it must be valid Unicode") from error
 
 
 def _encoded(name: str) -> str:

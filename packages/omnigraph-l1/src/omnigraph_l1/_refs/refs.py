@@ -29,6 +29,7 @@ from omnigraph_l1._refs.names import check_prefix, decode_name, encode_name
 from omnigraph_l1._refs.settling import Lost, Patience, settle
 from omnigraph_l1._refs.store import StoreBackend
 from omnigraph_l1._refs.tidying import OLD_ENOUGH, erase_tombstone, tidy
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import (
     InvalidRequest,
@@ -113,7 +114,7 @@ class JsonRefs:
         self._guard.check()
         encode_name(name)
         text = check_value(self.place, name, value)
-        written_as = new_ulid() if write_id is None else write_id
+        written_as = self._write_id(write_id)
         with timed("refs.create", place=self.place, name=name, write_id=written_as):
             before: Document | None = None
             while True:
@@ -130,8 +131,9 @@ class JsonRefs:
         ``write_id``, if given, must never have been used before.
         """
         self._guard.check()
+        self._check_ref(ref)
         text = check_value(self.place, ref.name, value)
-        written_as = new_ulid() if write_id is None else write_id
+        written_as = self._write_id(write_id)
         with timed("refs.replace", place=self.place, name=ref.name, write_id=written_as):
             made = self._written(ref.name, text, written_as, _document(ref))
             if isinstance(made, Lost):
@@ -141,6 +143,7 @@ class JsonRefs:
     def delete(self, ref: Ref) -> None:
         """Delete a ref that is still as it was read; else ``RefChanged`` or ``RefNotFound``."""
         self._guard.check()
+        self._check_ref(ref)
         file_name = encode_name(ref.name)
         with timed("refs.delete", place=self.place, name=ref.name):
             if not self._backend.keeps_tombstones:
@@ -206,6 +209,19 @@ class JsonRefs:
             reason = "refs in memory cannot be sent to another process"
             raise InvalidRequest(place=self.place, reason=reason)
         return _open_again, self._recipe
+
+    def _write_id(self, given: str | None) -> str:
+        if given is None:
+            return new_ulid()
+        if given and is_text(given):
+            return given
+        reason = f"the id of a write is text that was never used before, not {readable(given)!r}"
+        raise InvalidRequest(place=self.place, reason=reason)
+
+    def _check_ref(self, given: Any) -> None:
+        if not isinstance(given, Ref):
+            reason = f"expected a Ref, as 'get' gives it, found {type(given).__name__}"
+            raise InvalidRequest(place=self.place, reason=reason)
 
     def _look(self, name: str, file_name: str) -> Document | None:
         stored = self._backend.read(file_name)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from omnigraph_l1._places import Storage
 from omnigraph_l1._table.objects import read_object
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import CorruptDataset, StaleBranch, UnknownBranch
 
 __all__ = ["check_branch_identity", "read_branch_identity"]
@@ -19,6 +20,8 @@ __all__ = ["check_branch_identity", "read_branch_identity"]
 
 def read_branch_identity(storage: Storage, branch: str) -> str:
     """Read what tells this branch from any other; ``UnknownBranch`` where Lance has none."""
+    if not is_text(branch):
+        raise UnknownBranch(place=str(storage.place), branch=readable(branch))
     record = read_object(storage, f"_refs/branches/{quote(branch, safe='')}.json")
     if record is None:
         raise UnknownBranch(place=str(storage.place), branch=branch)

@@ -15,7 +15,7 @@ from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure
 from omnigraph_l1._resolution import Resolution
-from omnigraph_l1._table.arguments import checked_id
+from omnigraph_l1._table.arguments import checked_id, checked_kind, checked_texts
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.flushing import flush_staged, flush_version
 from omnigraph_l1._table.objects import storage_border
@@ -37,7 +37,8 @@ def commit(
     pinned: Pinned, staged: Staged, *, properties: Mapping[str, str], transaction_id: str | None
 ) -> Outcome:
     """Commit a staged change on the version that is pinned."""
-    check_fits(pinned, staged)
+    check_fits(pinned, checked_kind(staged, Staged, place=pinned.place))
+    properties = checked_texts(properties, place=pinned.place, what="what is noted with a commit")
     identity = str(uuid.uuid4())
     if transaction_id is not None:
         identity = checked_id(transaction_id, place=pinned.place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import lance
 import pyarrow as pa
@@ -19,6 +19,8 @@ from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._table.arguments import checked_texts
+from omnigraph_l1._table.columns import checked_schema
 from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
@@ -45,6 +47,8 @@ def create(
 ) -> Pinned:
     """Make an empty dataset and open it."""
     place = storage.place
+    schema = checked_schema(schema, place=place)
+    settings: Any = checked_texts(config, place=place, what="the config")
     with timed("create", place=str(place)):
         _refuse_foreign_content(storage)
         try:
@@ -53,10 +57,10 @@ def create(
             if not _set_unborn_aside(storage):
                 raise DatasetExists(place=str(place)) from exists.__cause__
             _write_empty(storage, schema)
-        if config:
+        if settings:
             with lance_border(place):
                 lance.dataset(place.uri, storage_options=storage.lance_options).update_config(
-                    dict(config)
+                    settings
                 )
         if place.is_local and durability is Durability.FULL:
             with storage_border(place):

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from lance import FragmentMetadata, LanceOperation
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
+from omnigraph_l1._table.arguments import checked_filter
 from omnigraph_l1._table.keys import checked_keys, key_filters
 from omnigraph_l1._table.literals import column_name
 from omnigraph_l1._table.pinned import Pinned
@@ -30,6 +31,7 @@ _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 def stage_delete(pinned: Pinned, predicate: str) -> Staged:
     """Mark the rows that a predicate matches."""
     pinned.refuse_stale()
+    predicate = checked_filter(predicate, place=pinned.place)
     try:
         with lance_calls():
             scanner = pinned.dataset.scanner(columns=[], filter=predicate, with_row_address=True)

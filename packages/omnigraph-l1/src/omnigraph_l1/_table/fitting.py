@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l1._places import Place
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import DataProblem, InvalidData
 
 __all__ = ["ArrowData", "Fitted", "fit", "key_problems"]
@@ -52,8 +53,12 @@ def fit(
 
 def key_problems(key: str, schema: pa.Schema) -> list[DataProblem]:
     """Tell why a column cannot be the key of a table."""
-    if key not in schema.names:
-        return [DataProblem(key, f"is no column of the table, which has {_listed(schema.names)}")]
+    if not is_text(key) or key not in schema.names:
+        return [
+            DataProblem(
+                readable(key), f"is no column of the table, which has {_listed(schema.names)}"
+            )
+        ]
     return []
 
 

@@ -26,6 +26,7 @@ from omnigraph_l1._table.fitting import key_problems
 from omnigraph_l1._table.flushing import flush_files, flush_version
 from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._text import is_text
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import InvalidData, InvalidRequest
 
@@ -94,7 +95,10 @@ def create_index(
     problems = key_problems(column, pinned.dataset.schema)
     if problems:
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))
-    chosen = name or f"{column}_{kind.value.lower()}"
+    chosen = f"{column}_{kind.value.lower()}" if name is None else name
+    if not chosen or not is_text(chosen):
+        reason = f"the name of an index is text, not {chosen!a}"
+        raise InvalidRequest(place=str(pinned.place), reason=reason)
     if chosen in list_indexes(pinned):
         reason = f"there is an index {chosen!r} already; extend it, or drop it first"
         raise InvalidRequest(place=str(pinned.place), reason=reason)
@@ -143,7 +147,7 @@ def drop_index(pinned: Pinned, name: str) -> Outcome:
 
 def _known(pinned: Pinned, name: str) -> IndexInfo:
     known = list_indexes(pinned)
-    if name not in known:
+    if not is_text(name) or name not in known:
         reason = f"it has no index {name!r}; its indexes are: {', '.join(known) or 'none'}"
         raise InvalidRequest(place=str(pinned.place), reason=reason)
     return known[name]

@@ -18,6 +18,7 @@ from omnigraph_l1._table.flushing import flush_everything_named, flush_version
 from omnigraph_l1._table.outcomes import Outcome, commit_error
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.wholeness import mark_flushed
+from omnigraph_l1._text import is_text
 from omnigraph_l1.errors import InvalidRequest
 
 __all__ = ["PRIMARY_KEY", "merge_exclusively"]
@@ -35,7 +36,7 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
     reply is lost: it should stand in the data.
     """
     schema = pinned.dataset.schema
-    field = schema.field(key) if key in schema.names else None
+    field = schema.field(key) if is_text(key) and key in schema.names else None
     if field is None or (field.metadata or {}).get(PRIMARY_KEY) != b"true":
         reason = (
             f"column {key!r} does not carry the annotation {PRIMARY_KEY.decode()!r}, and without "

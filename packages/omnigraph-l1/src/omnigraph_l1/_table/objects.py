@@ -29,6 +29,7 @@ def storage_border(place: Place) -> Iterator[None]:
 
 def read_object(storage: Storage, name: str) -> bytes | None:
     """Read one small file below the place; None where it is not there."""
+    storage.place / name
     if storage.place.is_local:
         try:
             return (storage.place.local_path / name).read_bytes()

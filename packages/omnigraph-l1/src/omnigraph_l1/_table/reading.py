@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._lance.schemas import columns_of
+from omnigraph_l1._table.arguments import checked_count, checked_filter, checked_list
 from omnigraph_l1._table.keys import checked_keys, key_filters
 from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 
 __all__ = [
@@ -49,20 +51,30 @@ def scan(
 ) -> pa.RecordBatchReader:
     """Read rows in batches, of all fragments or of those that are named."""
     pinned.guard.check()
-    _check_columns(pinned, columns)
-    if fragments is not None and not fragments:
-        # Lance takes an empty list for all of them.
-        filter, fragments = "false", None  # noqa: A001
+    place = pinned.place
+    if columns is not None:
+        columns = checked_list(columns, place=place, what="columns")
+        _check_columns(pinned, columns)
+    if filter is not None:
+        filter = checked_filter(filter, place=place)  # noqa: A001
+    if fragments is not None:
+        fragments = checked_list(fragments, place=place, what="fragments")
+        if not fragments:
+            # Lance takes an empty list for all of them.
+            filter, fragments = "false", None  # noqa: A001
+    given = {"batch_size": batch_size, "offset": offset, "limit": limit}
+    counts: dict[str, Any] = {
+        name: checked_count(count, place=place, what=name, absent=True)
+        for name, count in given.items()
+    }
     try:
         with lance_calls():
             reader = pinned.dataset.scanner(
-                columns=None if columns is None else list(columns),
+                columns=columns,
                 filter=filter,
-                batch_size=batch_size,
                 with_row_id=with_row_id,
                 fragments=_chosen(pinned, fragments),
-                offset=offset,
-                limit=limit,
+                **counts,
             ).to_reader()
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
@@ -147,6 +159,8 @@ def _find_by_looking(
 def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002
     """Count rows: from metadata alone where there is no filter."""
     pinned.guard.check()
+    if filter is not None:
+        filter = checked_filter(filter, place=pinned.place)  # noqa: A001
     try:
         with lance_calls():
             return int(pinned.dataset.count_rows(filter))
@@ -196,12 +210,12 @@ def _batches(
         yield batch
 
 
-def _check_columns(pinned: Pinned, columns: Sequence[str] | None) -> None:
+def _check_columns(pinned: Pinned, columns: Sequence[str]) -> None:
     known = pinned.dataset.schema.names
     problems = [
-        DataProblem(name, f"is no column of the table, which has {', '.join(known)}")
-        for name in columns or ()
-        if name.partition(".")[0] not in known and name not in _HIDDEN
+        DataProblem(readable(name), f"is no column of the table, which has {', '.join(known)}")
+        for name in columns
+        if not is_text(name) or (name.partition(".")[0] not in known and name not in _HIDDEN)
     ]
     if problems:
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))

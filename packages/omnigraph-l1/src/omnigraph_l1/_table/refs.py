@@ -27,6 +27,7 @@ from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.outcomes import failed_write_error
 from omnigraph_l1._table.pinned import Pinned, lineage_directory
+from omnigraph_l1._text import is_text, readable
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import (
     BranchExists,
@@ -63,9 +64,9 @@ _NOT_AS_EXPECTED = frozenset({Symptom.VERSION_MISSING, Symptom.MISSING, Symptom.
 _BRANCH_SEGMENT = re.compile(r"[\w.\-]+")
 _TAG = re.compile(r"[A-Za-z0-9._\-]+")
 _BRANCH_RULE = (
-    "it is made of letters, digits, '.', '-' and '_', in segments split by '/', of which the first is "
-    "not 'main', has no '..', no segment is '.' or ends in '.lock', and it is short enough for a "
-    "file name once its letters beyond ASCII are escaped"
+    "it is made of letters, digits, '.', '-' and '_', in segments split by '/', of which the first "
+    "is not 'main', has no '..', no segment is '.' or ends in '.lock', and it is short enough for "
+    "a file name once its letters beyond ASCII are escaped"
 )
 _TAG_RULE = "it is made of ASCII letters, digits, '.', '-' and '_', and has no '..' or '.lock'"
 
@@ -161,9 +162,8 @@ def has_branch(pinned: Pinned, name: str) -> bool:
 
 def delete_branch(pinned: Pinned, name: str) -> None:
     """Delete a native branch and what only it has. Handles on it will refuse to write."""
+    _checked_branch(name)
     pinned.refuse_stale()
-    if _is_below_main(name.split("/")):
-        raise InvalidName(what="branch", name=name, rule=_BRANCH_RULE)
     try:
         with lance_calls():
             pinned.dataset.branches.delete(name)
@@ -178,9 +178,10 @@ def delete_branch(pinned: Pinned, name: str) -> None:
 
 def create_tag(pinned: Pinned, name: str) -> TagInfo:
     """Name the pinned version. Lance's own cleaning spares tagged versions."""
-    if not _TAG.fullmatch(name) or ".." in name or name.endswith(".lock"):
-        # Lance takes other letters, and can then never list its tags again.
-        raise InvalidName(what="tag", name=name, rule=_TAG_RULE)
+    # Lance takes other letters, and can then never list its tags again.
+    sound = is_text(name) and _TAG.fullmatch(name) and not name.endswith(".lock")
+    if not sound or ".." in name:
+        raise InvalidName(what="tag", name=readable(name), rule=_TAG_RULE)
     ready_to_write(pinned)
     try:
         with lance_calls():
@@ -205,6 +206,8 @@ def list_tags(pinned: Pinned) -> dict[str, TagInfo]:
 
 def delete_tag(pinned: Pinned, name: str) -> None:
     """Delete a native tag."""
+    if not is_text(name) or not _BRANCH_SEGMENT.fullmatch(name) or ".." in name:
+        raise InvalidName(what="tag", name=readable(name), rule=_TAG_RULE)
     pinned.refuse_stale()
     try:
         with lance_calls():
@@ -247,6 +250,8 @@ def _is_below_main(segments: Sequence[str]) -> bool:
 
 
 def _checked_branch(name: str) -> str:
+    if not is_text(name):
+        raise InvalidName(what="branch", name=readable(name), rule=_BRANCH_RULE)
     segments = name.split("/")
     sound = all(
         _BRANCH_SEGMENT.fullmatch(segment) and segment != "." and not segment.endswith(".lock")

@@ -14,7 +14,6 @@ then does not follow its base.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 from lance import LanceOperation
@@ -22,6 +21,8 @@ from lance.schema import LanceSchema
 
 from omnigraph_l1._lance.failures import LanceFailure, lance_border, lance_calls
 from omnigraph_l1._lance.schemas import extended, without
+from omnigraph_l1._table.arguments import checked_list, is_mapping, is_texts
+from omnigraph_l1._table.columns import checked_fields, checked_schema, column_problems
 from omnigraph_l1._table.committing import commit
 from omnigraph_l1._table.merging import PRIMARY_KEY
 from omnigraph_l1._table.outcomes import Outcome, unchanged
@@ -31,15 +32,6 @@ from omnigraph_l1.errors import InvalidRequest, StorageError
 
 __all__ = ["add_columns", "annotate", "configure", "drop_columns", "replace_schema"]
 
-_LANCES_OWN = frozenset(
-    {
-        "_rowid",
-        "_rowaddr",
-        "_rowoffset",
-        "_row_created_at_version",
-        "_row_last_updated_at_version",
-    }
-)
 _KEY = PRIMARY_KEY.decode()
 
 _Values = Mapping[str, str]
@@ -48,10 +40,8 @@ _Values = Mapping[str, str]
 def add_columns(pinned: Pinned, fields: Sequence[pa.Field]) -> Outcome:
     """Add columns that are null in every row."""
     pinned.refuse_stale()
-    names = list(pinned.dataset.schema.names)
-    for field in fields:
-        _refuse(pinned, _problems_of_new(field, names))
-        names.append(field.name)
+    fields = checked_fields(fields, place=pinned.place)
+    _refuse(pinned, _problems_of_new(fields, pinned.dataset.schema.names))
     if not fields:
         return unchanged(pinned, "")
     with lance_border(pinned.place):
@@ -70,6 +60,7 @@ def add_columns(pinned: Pinned, fields: Sequence[pa.Field]) -> Outcome:
 def drop_columns(pinned: Pinned, names: Sequence[str]) -> Outcome:
     """Drop columns. Their data stays in the files until these are rewritten."""
     pinned.refuse_stale()
+    names = checked_list(names, place=pinned.place, what="the columns to be dropped")
     _refuse(pinned, _problems_of_dropped(pinned.dataset.schema, names))
     if not names:
         return unchanged(pinned, "")
@@ -112,12 +103,7 @@ def configure(pinned: Pinned, settings: _Values) -> Outcome:
 def replace_schema(pinned: Pinned, schema: pa.Schema) -> Outcome:
     """Make an empty table with another schema the next version. Older versions stay."""
     pinned.refuse_stale()
-    names: list[str] = []
-    for field in schema:
-        _refuse(pinned, _problems_of_name(field, names))
-        names.append(field.name)
-    if not names:
-        _refuse(pinned, ["a table has at least one column"])
+    schema = checked_schema(schema, place=pinned.place)
     try:
         with lance_calls():
             operation = LanceOperation.Overwrite(LanceSchema.from_pyarrow(schema), [])
@@ -141,38 +127,34 @@ def _merged(values: _Values) -> LanceOperation.UpdateMap:
     return LanceOperation.UpdateMap(dict(values))
 
 
-def _problems_of_name(field: pa.Field, names: Sequence[str]) -> Iterator[str]:
-    if not field.name or field.name in _LANCES_OWN:
-        yield f"no column can be called {field.name!r}"
-    if field.name in names:
-        yield f"there is a column {field.name!r} already"
-
-
-def _problems_of_new(field: pa.Field, names: Sequence[str]) -> Iterator[str]:
-    yield from _problems_of_name(field, names)
-    if not field.nullable:
-        yield f"column {field.name!r} must be nullable: it is null in the rows that are there"
-    if PRIMARY_KEY in (field.metadata or {}):
-        yield f"column {field.name!r} is null in the rows that are there and cannot be their key"
+def _problems_of_new(fields: Sequence[pa.Field], names: Sequence[str]) -> Iterator[str]:
+    yield from column_problems(fields, names)
+    for field in fields:
+        if not field.nullable:
+            yield f"column {field.name!r} must be nullable: it is null in the rows that are there"
+        if PRIMARY_KEY in (field.metadata or {}):
+            yield f"column {field.name!r} would be null in each row and cannot be their key"
 
 
 def _problems_of_dropped(schema: pa.Schema, names: Sequence[str]) -> Iterator[str]:
-    for name in dict.fromkeys(names):
+    for name in names:
         if name not in schema.names:
             yield f"it has no column {name!r}; its columns are: {', '.join(schema.names)}"
         elif PRIMARY_KEY in (schema.field(name).metadata or {}):
             yield f"column {name!r} is its annotated key"
-    if set(names) >= set(schema.names):
+    if all(name in names for name in schema.names):
         yield "a table has at least one column"
 
 
 def _problems_of_annotations(
     schema: pa.Schema, schema_metadata: _Values, field_metadata: Mapping[str, _Values]
 ) -> Iterator[str]:
-    given: list[Mapping[Any, Any]] = [schema_metadata, *field_metadata.values()]
-    for key, value in (item for values in given for item in values.items()):
-        if not (isinstance(key, str) and isinstance(value, str)):
-            yield f"an annotation is a text under a name, not {value!r} under {key!r}"
+    by_column = field_metadata.values() if is_mapping(field_metadata) else [field_metadata]
+    unfit = [values for values in (schema_metadata, *by_column) if not is_texts(values)]
+    for values in unfit:
+        yield f"an annotation is a text under a name, not {values!r}"
+    if unfit:
+        return
     for name, values in field_metadata.items():
         if name not in schema.names:
             yield f"it has no column {name!r}; its columns are: {', '.join(schema.names)}"

@@ -17,7 +17,7 @@ from lance import LanceOperation, Transaction
 from omnigraph_l1._events import emit, timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._resolution import Resolution
-from omnigraph_l1._table.arguments import checked_version
+from omnigraph_l1._table.arguments import checked_texts, checked_version
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.flushing import flush_version
 from omnigraph_l1._table.opening import latest
@@ -40,6 +40,7 @@ def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> O
     not depend on them.
     """
     version = checked_version(version, place=pinned.place, branch=pinned.branch)
+    noted = checked_texts(properties, place=pinned.place, what="what is noted with a commit")
     ready_to_write(pinned)
     identity = str(uuid.uuid4())
     deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -51,7 +52,7 @@ def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> O
                 read_version=head.version,
                 operation=LanceOperation.Restore(version),
                 uuid=identity,
-                transaction_properties=dict(properties),
+                transaction_properties=noted,
             )
             try:
                 dataset = commit_once(head, transaction, "restore")

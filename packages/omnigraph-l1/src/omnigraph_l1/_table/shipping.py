@@ -14,6 +14,7 @@ from lance import FragmentMetadata, LanceOperation
 
 from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._places import Storage
+from omnigraph_l1._table.arguments import checked_kind, checked_list
 from omnigraph_l1._table.branch_identity import check_branch_identity
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.flushing import flush_staged
@@ -97,7 +98,11 @@ def stage_written(
     pinned: Pinned, written: Iterable[WrittenFragments], *, replace_all: bool
 ) -> Staged:
     """Take what was written for this lineage, to be added, or to replace all rows."""
-    parts = list(written)
+    place = pinned.place
+    parts = [
+        checked_kind(part, WrittenFragments, place=place)
+        for part in checked_list(written, place=place, what="fragments that were written")
+    ]
     columns = columns_of(pinned.dataset.lance_schema)
     for part in parts:
         if (part.place, part.branch) != (str(pinned.place), pinned.branch):

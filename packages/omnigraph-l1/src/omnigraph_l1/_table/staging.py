@@ -20,6 +20,7 @@ from lance import FragmentMetadata, LanceOperation
 from omnigraph_l1._lance.failures import LanceFailure, lance_border, lance_calls
 from omnigraph_l1._lance.schemas import columns_of
 from omnigraph_l1._places import Place
+from omnigraph_l1._table.arguments import checked_kind, checked_list
 from omnigraph_l1._table.fitting import ArrowData, Fitted, fit
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned
@@ -143,7 +144,9 @@ def stage_upsert(pinned: Pinned, data: ArrowData, key: str) -> Staged:
 
 def stage_together(pinned: Pinned, changes: Sequence[Staged]) -> Staged:
     """Make one append of several, in their order. Each may be part of one commit only."""
+    changes = checked_list(changes, place=pinned.place, what="changes")
     for change in changes:
+        checked_kind(change, Staged, place=pinned.place)
         if change.operation_name != _APPEND:
             reason = f"only appends can be committed together, not {change.operation_name}"
             raise InvalidRequest(place=str(pinned.place), reason=reason)

@@ -18,7 +18,7 @@ from lance.optimize import Compaction
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
-from omnigraph_l1._table.arguments import checked_version
+from omnigraph_l1._table.arguments import checked_count, checked_list, checked_version
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.flushing import flush_files, flush_indexes, flush_version
 from omnigraph_l1._table.objects import storage_border
@@ -52,11 +52,12 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
 
     Without ``drop_deleted``, fragments that are large enough stay as they are.
     """
-    ready_to_write(pinned)
+    target = checked_count(target_rows, place=pinned.place, what="target_rows", least=1)
     options: Any = {
-        "target_rows_per_fragment": target_rows,
-        "materialize_deletions": drop_deleted,
+        "target_rows_per_fragment": target,
+        "materialize_deletions": bool(drop_deleted),
     }
+    ready_to_write(pinned)
     with timed("compact", place=str(pinned.place), branch=pinned.branch) as event:
         with lance_border(pinned.place):
             tasks = Compaction.plan(pinned.dataset, options).tasks
@@ -99,8 +100,9 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
     While a version of the lineage is damaged, it cannot be known what it names: then (on local
     disk) the versions are removed and their files stay. Removing the damaged one is the cure.
     """
+    given = checked_list(versions, place=pinned.place, what="the versions to be removed")
     wanted = sorted(
-        {checked_version(one, place=pinned.place, branch=pinned.branch) for one in versions}
+        {checked_version(one, place=pinned.place, branch=pinned.branch) for one in given}
     )
     ready_to_write(pinned)
     if not wanted:

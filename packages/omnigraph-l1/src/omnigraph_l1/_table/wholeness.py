@@ -79,6 +79,8 @@ def is_whole(dataset: LanceDataset, directory: Path) -> bool:
     recorded = {
         directory / "data" / name: size for name, size in _unflushed_files(dataset, directory)
     }
+    if not recorded:
+        return True
     found = {path: _size(path) for path in recorded}
     if None in found.values() and not _is_newest(dataset, directory):
         return True  # others went on and cleaned up meanwhile: it was whole when it was opened
