@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -78,8 +79,12 @@ _HISTORIES = (
 _FINGERPRINT_KEY = b"omnigraph:init_schema"
 _GENESIS_KEY = b"omnigraph:init_genesis"
 _CONFIG = {"table_version_management": "true"}
+_ATTEMPTS = 10
+_T = TypeVar("_T")
 _WITH_FIRST_ROWS = frozenset({COMMITS, COMMIT_ACTORS})
 _LEFT_BEFORE_THE_CATALOG = frozenset({MANIFEST, "_refs"})
+_LEFT_IN_THE_CATALOG = frozenset({"_transactions", "_versions"})
+"""What Lance writes of an empty dataset, in this order."""
 
 
 def create(
@@ -102,7 +107,7 @@ def create(
     failpoint(_HISTORY)
     version = _registered(catalog, schema, tables)
     failpoint(_ROWS)
-    genesis = _genesis(root, catalog, version)
+    genesis = _again(lambda: _genesis(root, catalog, version))
     failpoint(_GENESIS)
     now = clock()
     made = pointers.create(
@@ -139,13 +144,16 @@ def _refuse_taken(root: Root, pointers: Pointers, schema: GraphSchema) -> None:
         raise RepositoryExists(place=root.place, found="a repository")
     try:
         catalog = root.open(MANIFEST)
-    except (DatasetNotFound, CorruptDataset):
+    except (DatasetNotFound, NotADataset, CorruptDataset):
         foreign = [name for name in root.first_names() if name not in _LEFT_BEFORE_THE_CATALOG]
+        foreign += [
+            f"{MANIFEST}/{name}"
+            for name in root.first_names(MANIFEST)
+            if name not in _LEFT_IN_THE_CATALOG
+        ]
         if foreign:
             found = f"other things: {', '.join(foreign)}"
             raise RepositoryExists(place=root.place, found=found) from None
-    except NotADataset as error:
-        raise RepositoryExists(place=root.place, found=f"{MANIFEST} with {error.found}") from error
     else:
         _refuse_other(root, catalog, schema)
 
@@ -178,13 +186,27 @@ def _catalog(
         }
     )
     try:
-        return root.create(MANIFEST, stamped(begun), _CONFIG)
+        catalog = root.create(MANIFEST, stamped(begun))
     except (DatasetExists, CommitConflict):
         catalog = root.open(MANIFEST)
     _refuse_other(root, catalog, schema)
-    if not catalog.count() and not _CONFIG.items() <= catalog.config.items():
-        return root.remember(MANIFEST, catalog.configure(_CONFIG).table)
-    return catalog
+    return root.remember(MANIFEST, _again(lambda: _configured(catalog.refresh())))
+
+
+def _configured(catalog: Table) -> Table:
+    if _CONFIG.items() <= catalog.config.items():
+        return catalog
+    return catalog.configure(_CONFIG).table
+
+
+def _again(write: Callable[[], _T]) -> _T:
+    """Write what another that makes the same repository may be writing at this moment."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return write()
+        except CommitConflict:
+            continue
+    return write()
 
 
 def _table(root: Root, declared: NodeType | EdgeType) -> Table:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import attrs
 import pytest
 
 from omnigraph_l1 import table_path
@@ -63,7 +64,8 @@ def after(*commits: tuple[Change, ...]) -> CatalogState:
     """Give the state after some commits."""
     state = empty_state("/p", None)
     for number, changes in enumerate(commits):
-        state = plan(state, intent(*changes, commit_id=f"c{number}"), state.head).after
+        planned = plan(state, intent(*changes, commit_id=f"c{number}"), state.head).after
+        state = attrs.evolve(planned, version=number + 1)
     return state
 
 

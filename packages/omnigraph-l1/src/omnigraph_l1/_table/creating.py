@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,5 +116,9 @@ def _set_unborn_aside(storage: Storage) -> bool:
 
 def _flush(place: Place) -> None:
     root = place.local_path
-    sync_files(Path(base) / name for base, _, names in os.walk(root) for name in names)
+    for base, _, names in os.walk(root):
+        for name in names:
+            # Another that creates the same dataset, and is late, takes its own files away again.
+            with suppress(FileNotFoundError):
+                sync_files([Path(base) / name])
     sync_with_parents(root, Path(root.anchor))

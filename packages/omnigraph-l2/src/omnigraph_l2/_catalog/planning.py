@@ -85,8 +85,8 @@ def check_types(state: CatalogState, before: CatalogState) -> None:
 
 def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     """Plan one commit on top of ``parent``, the head of the branch."""
-    _check_operation(state, intent)
     check_intent(intent)
+    _check_operation(state, intent)
     check_expectations(state, intent.expected)
     if intent.same_types_as is not None:
         check_types(state, intent.same_types_as)

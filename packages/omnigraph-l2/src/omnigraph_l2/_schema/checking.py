@@ -48,14 +48,29 @@ def property_problems(type_name: str, name: object, type_: object) -> Iterator[s
             yield f"property {name!r} of {type_name!r} has the type {inner}; declare it as {plain}"
 
 
-def _plain(type_: pa.DataType) -> str | None:
+def _plain(type_: pa.DataType) -> str | None:  # noqa: C901, PLR0911 - one answer for each kind
+    """Name the type to declare instead of one that Lance cannot store or would read as another."""
     types = pa.types
     if types.is_large_string(type_) or types.is_string_view(type_):
         return "string"
     if types.is_binary_view(type_):
         return "binary"
-    if types.is_dictionary(type_):
+    if types.is_dictionary(type_) or types.is_run_end_encoded(type_):
         return str(type_.value_type)
+    if types.is_decimal32(type_) or types.is_decimal64(type_):
+        return f"decimal128({type_.precision}, {type_.scale})"
+    if types.is_list_view(type_) or types.is_large_list_view(type_):
+        return f"list<{type_.value_type}>"
+    if types.is_fixed_size_list(type_) and (
+        not type_.list_size or types.is_nested(type_.value_type)
+    ):
+        return f"list<{type_.value_type}>"
+    if types.is_struct(type_) and len({field.name for field in type_}) < type_.num_fields:
+        return "a struct whose fields have names of their own"
+    if types.is_interval(type_):
+        return "a duration"
+    if types.is_union(type_):
+        return "a struct with a field for each kind"
     if types.is_null(type_):
         return "the type of its values"
     return None
@@ -63,7 +78,7 @@ def _plain(type_: pa.DataType) -> str | None:
 
 def _all_types(type_: pa.DataType) -> Iterator[pa.DataType]:
     yield type_
-    if isinstance(type_, pa.DictionaryType):
+    if isinstance(type_, pa.DictionaryType | pa.RunEndEncodedType):
         return
     for index in range(type_.num_fields):
         yield from _all_types(type_.field(index).type)

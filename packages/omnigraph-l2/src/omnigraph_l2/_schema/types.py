@@ -153,6 +153,8 @@ def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> It
         folded: dict[str, str] = {}
         paths: dict[str, str] = {}
         for each in declared:
+            if any(type_name_problems(each.name)):
+                continue
             if each.name.casefold() in folded:
                 before = folded[each.name.casefold()]
                 how = "stand twice" if before == each.name else "differ only by case"
@@ -179,7 +181,7 @@ def storing_problems(schema: GraphSchema, *, taken_as_they_are: Collection[str] 
         if each.table_key not in taken_as_they_are
         for problem in _problems(each)
     ]
-    return problems or list(_schema_problems(schema.nodes, schema.edges))
+    return problems + list(_schema_problems(schema.nodes, schema.edges))
 
 
 def refuse_unstorable(schema: GraphSchema) -> None:

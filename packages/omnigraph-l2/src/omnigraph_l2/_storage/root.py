@@ -90,9 +90,9 @@ class Root:
         with self._lock:
             self._handles.pop((path, branch), None)
 
-    def first_names(self) -> list[str]:
-        """Name what lies at the root, or the first of it."""
-        return list(first_names(self.storage, _NAMES))
+    def first_names(self, path: str = "") -> list[str]:
+        """Name what lies at the root, or in a folder below it, or the first of it."""
+        return list(first_names(self.child(path) if path else self.storage, _NAMES))
 
     def holds_file(self, name: str) -> bool:
         """Tell whether a file lies at the root. It is asked once."""
