@@ -219,8 +219,8 @@ def test_what_cannot_be_created(repo: Repository) -> None:
 
 BAD_NAMES = [
     "", "a b", "a//b", "/a", "a/", "..", "a/../b", ".", "a.lock", "a\\b", "a%2Fb", "a\nb", "a:b",
-    "main/x", "__run__x", "__schema_apply_lock__", "a.01hzzzzzzzzzzzzzzzzzzzzzzz", "x" * 300, "人" * 40, 3,
-    None,
+    "main/x", "__run__x", "__schema_apply_lock__", "a.01hzzzzzzzzzzzzzzzzzzzzzzz", "x" * 300,
+    "人" * 40, 3, None,
 ]  # fmt: skip
 
 
@@ -263,10 +263,12 @@ def test_expectations_hold_on_a_branch(repo: Repository) -> None:
         tx.expect(PERSON)
         append(repo, "dan")
         tx.append("node:Company", [{"id": "co"}])
-    with pytest.raises(ExpectedVersionMismatch), repo.transaction("side") as tx:
-        tx.expect(PERSON)
-        append(repo, "cat", branch="side")
-        tx.append("node:Company", [{"id": "co2"}])
+    tx = repo.transaction("side").__enter__()
+    tx.expect(PERSON)
+    append(repo, "cat", branch="side")
+    tx.append("node:Company", [{"id": "co2"}])
+    with pytest.raises(ExpectedVersionMismatch):
+        tx.__exit__(None, None, None)
 
 
 def test_closing_after_a_branch_was_deleted(local: Repository) -> None:

@@ -1,0 +1,151 @@
+"""Processes killed in the middle of a run: it is resumed, ended or left, and blocks nobody."""
+
+from __future__ import annotations
+
+import pytest
+from runwork import (
+    AFTER_WORK,
+    COMPANY,
+    OPERATION,
+    PERSON,
+    TOWN,
+    abort,
+    ages,
+    begin,
+    do_work,
+    fail,
+    fill,
+    fill_with_moved_target,
+    fill_with_run,
+    ids,
+    left_behind,
+    publish,
+    work,
+)
+
+from omnigraph_l2 import Repository, RunStatus
+from omnigraph_l2.errors import RunConflict
+from omnigraph_testing import AtPoint, Crash
+
+pytestmark = pytest.mark.integration
+
+BEFORE = {"ann": 1, "bob": 1, "cat": 1, "dan": 1}
+
+
+def assert_others_go_on(repo: Repository, message: str) -> None:
+    """Nobody who writes to the same tables is in need of help."""
+    with repo.transaction(check_edges=False) as tx:
+        tx.append(PERSON, [{"id": "next"}])
+        tx.append(COMPANY, [{"id": "next"}])
+    assert "next" in ages(repo), message
+    with repo.transaction(check_edges=False) as tx:
+        tx.delete(PERSON, ids=["next"])
+        tx.delete(COMPANY, ids=["next"])
+
+
+def test_killed_while_it_begins(crash: Crash) -> None:
+    """The operation again gives one run, which works; no other is running."""
+    for crashed in crash.everywhere(begin, prepare=fill):
+        with Repository.open(*crashed.arguments, durability="none") as repo:
+            assert ages(repo) == BEFORE
+            run = repo.runs.begin(operation_hash=OPERATION)
+            assert run.status is RunStatus.RUNNING, str(crashed)
+            assert [each.run_id for each in repo.runs.list()] == [run.run_id], str(crashed)
+            work(run)
+            assert run.publish() is not None
+            assert ages(repo) == AFTER_WORK, str(crashed)
+            assert_others_go_on(repo, str(crashed))
+
+
+def test_killed_while_it_works(crash: Crash) -> None:
+    """What is published of its branch is whole steps; it can be resumed and published."""
+    seen = set()
+    for crashed in crash.everywhere(do_work, prepare=fill):
+        with Repository.open(*crashed.arguments, durability="none") as repo:
+            assert ages(repo) == BEFORE, str(crashed)
+            assert_others_go_on(repo, str(crashed))
+            run = repo.runs.begin(operation_hash=OPERATION)
+            steps = (ages(repo, run.branch) == AFTER_WORK, ids(repo, COMPANY, run.branch) == ["co"])
+            assert steps in {(False, False), (True, False), (True, True)}, str(crashed)
+            seen.add(steps)
+            if any(steps):
+                with pytest.raises(RunConflict):
+                    run.publish()
+            run.abort()
+            assert len(repo.runs.list("running")) == 0
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("prepare", [fill_with_run, fill_with_moved_target])
+def test_killed_while_it_publishes(crash: Crash, prepare: object) -> None:
+    """Before or after; publishing again, by another process, gives one commit and all its rows."""
+    outcomes = set()
+    for crashed in crash.everywhere(publish, prepare=prepare):  # type: ignore[arg-type]
+        uri, run_id = crashed.arguments
+        message = str(crashed)
+        with Repository.open(uri, durability="none") as repo:
+            is_done = ages(repo) == AFTER_WORK
+            assert ages(repo) == (AFTER_WORK if is_done else BEFORE), message
+            assert ids(repo, COMPANY) == (["co"] if is_done else []), message
+            run = repo.runs.get(run_id)
+            wanted = RunStatus.PUBLISHED if is_done else RunStatus.RUNNING
+            assert run.status is wanted, message
+            assert [each.status for each in repo.runs.list()] == [wanted], message
+            log = repo.log()
+            commit = run.publish("done")
+            assert commit is not None
+            assert repo.log() == (log if is_done else [commit, *log]), message
+            assert (commit.run_id, commit.operation_hash) == (run_id, OPERATION)
+            assert ages(repo) == AFTER_WORK, message
+            assert ids(repo, COMPANY) == ["co"], message
+            assert repo.runs.begin(operation_hash=OPERATION).publish() == commit
+            assert left_behind(repo) == set(), message
+            assert_others_go_on(repo, message)
+            outcomes.add(is_done)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("end", [abort, fail])
+def test_killed_while_it_ends(crash: Crash, end: object) -> None:
+    """Running still, or ended; ending it again works, and nothing is published."""
+    for crashed in crash.everywhere(end, prepare=fill_with_run):  # type: ignore[arg-type]
+        uri, run_id = crashed.arguments
+        with Repository.open(uri, durability="none") as repo:
+            run = repo.runs.get(run_id)
+            if end is abort:
+                run.abort()
+            else:
+                run.fail("no disk")
+            assert repo.runs.get(run_id).status is not RunStatus.RUNNING
+            assert ages(repo) == BEFORE, str(crashed)
+            assert_others_go_on(repo, str(crashed))
+            again = repo.runs.begin(operation_hash=OPERATION)
+            assert again.run_id != run_id
+
+
+def test_reads_survive_the_process(crash: Crash) -> None:
+    """A process that only read, and died, has told what: the run is not published past it."""
+    uri, *_ = fill(crash.directory)
+    crash.run(do_work, uri, kill=AtPoint("l2.run.reads_kept"))
+    with Repository.open(uri, durability="none") as repo:
+        run = repo.runs.begin(operation_hash=OPERATION)
+        with repo.transaction() as tx:
+            tx.append(TOWN, [{"id": "oslo"}])
+        with pytest.raises(RunConflict) as told:
+            run.publish()
+        assert told.value.tables == (TOWN,)
+
+
+def test_every_declared_point_of_runs_is_passed(crash: Crash) -> None:
+    """A step that nobody is killed at is not proven."""
+    passed: set[str] = set()
+    declared: set[str] = set()
+    jobs = [(begin, fill), (do_work, fill), (publish, fill_with_run), (fail, fill_with_run)]
+    for number, (job, prepare) in enumerate(jobs):
+        place = crash.directory / f"points-{number}"
+        place.mkdir()
+        outcome = crash.run(job, *prepare(place))
+        passed |= set(outcome.passed)
+        declared |= {name for name in outcome.declared if name.startswith("l2.run.")}
+    assert declared
+    assert passed >= declared
