@@ -7,14 +7,17 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Storage, Table
+from omnigraph_l1 import JsonRefs, Storage, Table
 from omnigraph_l1.errors import (
     AccessDenied,
     InvalidData,
@@ -275,3 +278,59 @@ def test_a_directory_that_may_not_be_read(open_folder: Path) -> None:
     Table.create(open_folder / "t", SCHEMA)
     (open_folder / "t" / "_versions").chmod(0o700)
     assert as_nobody(open_folder / "t") == ["refused"] * 2
+
+
+class Quoting(BaseHTTPRequestHandler):
+    """A store that refuses everything, and quotes the token that came with it, as S3 does."""
+
+    def answer(self) -> None:
+        """Refuse."""
+        token = self.headers["x-amz-security-token"]
+        start = (
+            '<?xml version="1.0"?>\n<Error><Code>InvalidToken</Code><Message>malformed</Message>'
+        )
+        body = f"{start}<Token-0>{token}</Token-0></Error>".encode()
+        self.send_response(400)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else body)
+
+    do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def quoting_store() -> Iterator[Storage]:
+    """A place in such a store."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quoting) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        options = {
+            "endpoint": f"http://127.0.0.1:{server.server_port}",
+            "allow_http": "true",
+            "region": "us-east-1",
+            "access_key_id": "a",
+            "secret_access_key": "b",
+            "session_token": "hidden-session",
+            "client_max_retries": "0",
+        }
+        yield Storage.resolve("s3://bucket/t", options)
+        server.shutdown()
+        thread.join()
+
+
+def test_a_store_that_quotes_secrets(quoting_store: Storage) -> None:
+    """What it quotes stands in no error, and in no traceback of one; its code does."""
+    attempts: list[Callable[[], object]] = [
+        lambda: Table.open(quoting_store),
+        lambda: Table.open(quoting_store, branch="b"),
+        lambda: Table.create(quoting_store, SCHEMA),
+        lambda: JsonRefs.open(quoting_store).get("name"),
+        lambda: JsonRefs.open(quoting_store).create("name", {}),
+    ]
+    for attempt in attempts:
+        with pytest.raises(L1Error, match="InvalidToken") as caught:
+            attempt()
+        assert "hidden-session" not in "".join(traceback.format_exception(caught.value))

@@ -18,6 +18,7 @@ import lance.commit
 import pyarrow as pa
 
 from omnigraph_l1._places import Place
+from omnigraph_l1._places.failures import harmless, without_body
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1.errors import (
     AccessDenied,
@@ -158,8 +159,8 @@ def classify(error: BaseException) -> Resolution | None:
 
 
 def words(error: BaseException) -> str:
-    """Lance's words on one line, without the places of its source code."""
-    return " ".join(_NOISE.sub("", str(error)).split()).rstrip(",. ")
+    """Lance's words on one line, without the places of its source code, and without secrets."""
+    return " ".join(_NOISE.sub("", without_body(str(error))).split()).rstrip(",. ")
 
 
 _STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {
@@ -176,7 +177,7 @@ class LanceFailure(Exception):  # it never leaves the package
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
-        self.cause = cause
+        self.cause = harmless(cause)
         self.symptom = symptom(cause)
         self.resolution = classify(cause)
         self.words = words(cause)

@@ -25,6 +25,7 @@ __all__ = [
     "kind_of_errno",
     "storage_failure",
     "store_errors",
+    "without_body",
     "words",
 ]
 
@@ -85,6 +86,8 @@ _TEXTS = (
 )
 _COMPILED = tuple((meaning, re.compile(text)) for meaning, text in _TEXTS)
 _CODE = re.compile(r"<Code>(\w{1,80})</Code>")
+_BODY = re.compile(r"<(\?xml|Error>|!DOCTYPE|html).*", re.DOTALL)
+_URL_QUERY = re.compile(r"(https?://[^\s?]*)\?[^\s\"'>,)]*")
 _QUERY = re.compile(r"\?[^\s\"'>,)]*")
 _SECRET = re.compile(r"signature|credential|secret|token|[?&]sig=|accesskey", re.IGNORECASE)
 _ERRORS = {
@@ -132,11 +135,14 @@ def words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         about = f" ({error.filename})" if isinstance(error.filename, str) else ""
         return error.strerror + about
-    text = str(error)
-    line = _QUERY.sub("", text.split("\n", 1)[0])
-    line = line.split("<?xml", 1)[0].split("<Error", 1)[0].rstrip(" :")
+    return _QUERY.sub("", without_body(str(error)).split("\n", 1)[0]) or type(error).__name__
+
+
+def without_body(text: str) -> str:
+    """Leave out the body of a reply, which may quote what was sent, and parameters of URLs."""
     code = _CODE.search(text)
-    return f"{line} [{code[1]}]" if code else line or type(error).__name__
+    shown = _URL_QUERY.sub(r"\1", _BODY.sub("", text).rstrip(" :"))
+    return f"{shown} [{code[1]}]" if code else shown
 
 
 def harmless(error: BaseException) -> BaseException | None:

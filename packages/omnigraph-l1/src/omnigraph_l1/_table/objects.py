@@ -11,7 +11,7 @@ import obstore
 from obstore.exceptions import BaseError
 
 from omnigraph_l1._places import Place, Storage
-from omnigraph_l1._places.failures import storage_failure
+from omnigraph_l1._places.failures import harmless, storage_failure
 
 __all__ = ["first_names", "read_object", "storage_border"]
 
@@ -42,7 +42,7 @@ def read_object(storage: Storage, name: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except BaseError as error:
-        raise storage_failure(error, storage.place) from error
+        raise storage_failure(error, storage.place) from harmless(error)
 
 
 def first_names(storage: Storage, count: int) -> list[str]:
@@ -62,6 +62,6 @@ def first_names(storage: Storage, count: int) -> list[str]:
     except FileNotFoundError:
         return []
     except BaseError as error:
-        raise storage_failure(error, storage.place) from error
+        raise storage_failure(error, storage.place) from harmless(error)
     names = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
     return sorted(names)[:count]
