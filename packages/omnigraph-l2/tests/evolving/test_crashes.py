@@ -94,7 +94,13 @@ def assert_evolved(repository: Repository, branch: str, message: str) -> None:
         assert rows(repository, key, branch) == [], message
 
 
-@pytest.mark.parametrize("prepare", [prepared, prepared_branch], ids=["main", "branch"])
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        pytest.param(prepared, id="main"),
+        pytest.param(prepared_branch, id="branch", marks=pytest.mark.slow),
+    ],
+)
 def test_killed_at_each_named_point(crash: Crash, prepare: object) -> None:
     """SIGKILL at each step of ours, wherever it is passed."""
     uri, branch = prepare(crash.directory / "trial")  # type: ignore[operator]
@@ -111,9 +117,12 @@ def test_killed_at_each_named_point(crash: Crash, prepare: object) -> None:
         assert_ends_well(uri, branch, str(kill))
 
 
-def test_killed_at_file_operations(crash: Crash) -> None:
+@pytest.mark.parametrize("limit", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_killed_at_file_operations(crash: Crash, limit: int) -> None:
     """SIGKILL before a file operation, also those that have no name."""
-    killed = crash.everywhere(evolve_it, prepare=prepared, by="file operations", limit=12, seed=11)
+    killed = crash.everywhere(
+        evolve_it, prepare=prepared, by="file operations", limit=limit, seed=11
+    )
     for crashed in killed:
         uri, branch = crashed.arguments
         assert_ends_well(uri, branch, str(crashed))
