@@ -58,9 +58,18 @@ def prepare():
             if file.read() == wanted and os.path.exists(PYTHON):
                 return
     print("dev.py: preparing .venv", file=sys.stderr)
-    subprocess.check_call([sys.executable, "-m", "venv", "--clear", VENV])
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.check_call(pip + ["--constraint", constraints, "nox", "uv"])
+    try:
+        subprocess.check_call([sys.executable, "-m", "venv", "--clear", VENV])
+        subprocess.check_call(pip + ["--constraint", constraints, "nox", "uv"])
+    except subprocess.CalledProcessError as error:
+        fail(
+            "this failed: {0}".format(" ".join(error.cmd)),
+            "Its own words are above. It needs the package index that pip is set up for, and a "
+            "directory that can be written. Then: python3 dev.py {0}".format(
+                " ".join(sys.argv[1:])
+            ),
+        )
     with open(marker, "w") as file:
         file.write(wanted)
 

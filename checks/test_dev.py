@@ -1,0 +1,53 @@
+"""What README's commands need and do not find is named, with what gets it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from layout import ROOT
+
+
+def run(folder: Path, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a copy of dev.py, after something was taken away from its Python."""
+    for name in ("dev.py", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    script = f"import sys; sys.argv = ['dev.py', 'demo']\n{before}\nimport dev; dev.main()"
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_python_that_is_too_old(tmp_path: Path) -> None:
+    """The version that is needed, the one found, and the command that installs one."""
+    done = run(tmp_path, "sys.version_info = (3, 8, 1)")
+    assert done.returncode == 1
+    assert "Python 3.10 or later is needed; this is 3.8" in done.stderr
+    assert "apt-get install" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_a_python_without_venv(tmp_path: Path) -> None:
+    """The package that brings it."""
+    done = run(tmp_path, "sys.modules['ensurepip'] = None")
+    assert done.returncode == 1
+    assert "apt-get install python3-venv" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_no_index_of_packages(tmp_path: Path) -> None:
+    """The command that failed, after its own words, and no traceback; next time it tries again."""
+    done = run(tmp_path, PIP_NO_INDEX="1")
+    assert done.returncode == 1
+    assert "pip" in done.stderr
+    assert "package index" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / ".venv" / "ready").exists()
