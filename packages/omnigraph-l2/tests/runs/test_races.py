@@ -24,7 +24,7 @@ from omnigraph_l2 import Repository
 
 pytestmark = pytest.mark.integration
 
-DEADLINE = 120
+DEADLINE = 60
 
 
 def race(job: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -44,7 +44,7 @@ def race(job: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> list
 def test_several_publish_one_run(repo: Repository) -> None:
     """All are given the same commit, and there is one."""
     options = repo._root.storage.lance_options
-    for number in range(3):
+    for number in range(2):
         run = repo.runs.begin()
         work(run)
         before = len(repo.log())

@@ -17,14 +17,14 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import DatasetExists, DatasetNotFound
+from omnigraph_l1.errors import DatasetNotFound
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._history.records import actor_rows, commit_rows, commits_from, note_rows
 from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.adding import add_rows
 from omnigraph_l2._storage.layout import COMMIT_ACTORS, COMMIT_NOTES, COMMITS
-from omnigraph_l2._storage.upkeep import kept_up
 
 __all__ = ["GraphLog"]
 
@@ -135,21 +135,7 @@ class GraphLog:
         return self._root.open(path, branch=branch)
 
     def _add(self, path: str, branch: str | None, rows: pa.Table) -> None:
-        if not rows.num_rows:
-            return
-        try:
-            table = self._open(path, branch)
-        except DatasetNotFound:
-            table = self._made(path, rows.schema)
-        written = table.append(rows).table
-        indexed = [name for name in _INDEXED if name in rows.schema.names]
-        self._root.remember(path, kept_up(written, indexed))
-
-    def _made(self, path: str, schema: pa.Schema) -> Table:
-        try:
-            return self._root.create(path, schema)
-        except DatasetExists:
-            return self._open(path, None)
+        add_rows(self._root, path, rows, indexed=_INDEXED, branch=branch)
 
 
 def _ids_newest_first(table: Table) -> Iterator[str]:

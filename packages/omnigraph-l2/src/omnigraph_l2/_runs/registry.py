@@ -13,8 +13,7 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Table
-from omnigraph_l1.errors import DatasetExists, DatasetNotFound
+from omnigraph_l1.errors import DatasetNotFound
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._history.schemas import NOTES_SCHEMA
 from omnigraph_l2._runs.records import (
@@ -26,8 +25,8 @@ from omnigraph_l2._runs.records import (
     run_rows,
 )
 from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.adding import add_rows
 from omnigraph_l2._storage.layout import COMMIT_NOTES, RUN_ACTORS, RUNS
-from omnigraph_l2._storage.upkeep import kept_up
 
 __all__ = ["Registry"]
 
@@ -100,21 +99,7 @@ class Registry:
         return found
 
     def _add(self, path: str, rows: pa.Table) -> None:
-        if not rows.num_rows:
-            return
-        written = self._opened(path, rows.schema).append(rows).table
-        indexed = [name for name in _INDEXED if name in rows.schema.names]
-        self._root.remember(path, kept_up(written, indexed))
-
-    def _opened(self, path: str, schema: pa.Schema) -> Table:
-        try:
-            return self._root.open(path)
-        except DatasetNotFound:
-            pass
-        try:
-            return self._root.create(path, schema)
-        except DatasetExists:
-            return self._root.open(path)
+        add_rows(self._root, path, rows, indexed=_INDEXED)
 
 
 def _note_id(run_id: str) -> str:
