@@ -47,7 +47,7 @@ def branch_names() -> SearchStrategy[str]:
 
 def _is_good(name: str) -> bool:
     return (
-        name.split("/")[0] != "main"
+        name.split("/", maxsplit=1)[0] != "main"
         and ".." not in name
         and not name.endswith(".lock")
         and "." not in name.split("/")
