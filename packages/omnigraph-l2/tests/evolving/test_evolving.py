@@ -195,12 +195,11 @@ def test_nobody_evolves_while_the_lock_of_the_original_program_exists(tmp_path: 
         repository.evolve(with_types(PET))
 
 
-def test_a_dataset_that_somebody_left_is_taken_up(repo: Repository) -> None:
+@pytest.mark.parametrize("columns", [PET.arrow_schema, pa.schema([("x", pa.string())])])
+def test_a_dataset_that_somebody_left_is_taken_up(repo: Repository, columns: pa.Schema) -> None:
     """Whatever it holds, and whatever its columns: nobody ever saw it."""
-    left = Table.create(
-        f"{repo.uri}/{table_path('node:Pet')}", pa.schema([pa.field("x", pa.int32())])
-    )
-    left.append(pa.table({"x": pa.array([1, 2], pa.int32())}))
+    left = Table.create(f"{repo.uri}/{table_path('node:Pet')}", columns)
+    left.append(pa.table({name: ["1", "2"] for name in columns.names}, schema=columns))
     repo.evolve(with_types(PET))
     assert rows(repo, "node:Pet") == []
     assert repo.snapshot().tables["node:Pet"].row_count == 0

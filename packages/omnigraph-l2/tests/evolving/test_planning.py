@@ -95,8 +95,8 @@ def test_a_plan_reads_in_plain_words() -> None:
             "older snapshots keep them"
         ),
         (
-            "4. add property 'years' (int32) to node type 'Person'; it is null in the 2 rows that "
-            "are there"
+            "4. add property 'years' (int32) to node type 'Person'; it is null in the rows that "
+            "are there (2)"
         ),
         "5. let edge type 'Works', which has no edges, go from 'Person' to 'Firm'",
         (

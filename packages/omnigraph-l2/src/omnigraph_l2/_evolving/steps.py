@@ -72,7 +72,7 @@ class AddProperty:
     def __str__(self) -> str:
         return (
             f"add property {self.name!r} ({self.type}) to {named(self.table_key)}; it is null in "
-            f"the {counted(self.rows)} that are there"
+            f"the rows that are there ({self.rows:,})"
         )
 
 
