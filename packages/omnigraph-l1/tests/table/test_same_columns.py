@@ -25,13 +25,15 @@ def test_a_column_that_comes_or_goes_matters(tmp_path: Path) -> None:
     table = Table.create(tmp_path / "t", SCHEMA)
     wider = table.add_columns([pa.field("nick", pa.string())]).table
     assert not table.same_columns(wider)
-    assert not table.same_columns(wider.drop_columns(["age"]).table)
-    assert table.same_columns(wider.drop_columns(["nick"]).table)
+    again = wider.drop_columns(["nick"]).table
+    assert table.same_columns(again)
+    assert not table.same_columns(again.drop_columns(["age"]).table)
 
 
 def test_a_column_that_came_back_is_another(tmp_path: Path) -> None:
-    """It looks the same to Arrow, and has another number in the data files."""
+    """It looks the same to Arrow, and has another number, where data files bear the old one."""
     table = Table.create(tmp_path / "t", SCHEMA)
+    table = table.append(pa.table({"id": ["a"], "age": [1]}, schema=SCHEMA)).table
     back = table.drop_columns(["age"]).table.add_columns([SCHEMA.field("age")]).table
     assert back.schema.equals(table.schema)
     assert not back.same_columns(table)
