@@ -60,7 +60,6 @@ class GraphBranch:
         self._upkeep = CatalogUpkeep(log)
         self._logged_through = 0
         self._check = check
-        self._is_ready = False
         self.has_published = False
         """Whether this handle has published anything, so that the log may be behind."""
         self._publisher = Publisher(
@@ -76,7 +75,6 @@ class GraphBranch:
 
     def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
         """Publish one commit."""
-        self._pointers.probe_once()
         made = self._publisher.publish(intent, place=self._root.place, timeout=timeout)
         self.has_published = True
         return made.commit
@@ -155,12 +153,9 @@ class GraphBranch:
         return completed
 
     def _ready(self) -> None:
-        """See to it that this branch may be published to: once for the store and the format."""
+        """See to it that this branch may be published to. The publisher migrates the catalog."""
         self._check()
-        if not self._is_ready:
-            self._pointers.probe()
-            self.catalog.migrate()
-            self._is_ready = True
+        self._pointers.probe_once()
 
     def _parent(self, state: CatalogState) -> Published | None:
         logged = self._log.head(self.native, until=state.version)

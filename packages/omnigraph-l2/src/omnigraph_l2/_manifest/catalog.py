@@ -142,11 +142,6 @@ class Catalog:
                 self._loaded = written
             return written
 
-    def migrate(self) -> None:
-        """Bring this branch of the catalog to our internal schema version."""
-        before = self.refresh().table
-        self.moved_to(migrate(before))
-
     def moved_to(self, table: Table) -> None:
         """Follow to a version that upkeep made."""
         with self._lock:

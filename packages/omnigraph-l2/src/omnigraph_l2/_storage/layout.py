@@ -13,7 +13,6 @@ __all__ = [
     "OPERATION_REFS",
     "ORIGINAL_SCHEMA",
     "ORIGINAL_SCHEMA_FILES",
-    "OWN_NAMES",
     "RUNS",
     "RUN_ACTORS",
     "SCHEMA_LOCK_BRANCH",
@@ -29,22 +28,6 @@ RUN_ACTORS: Final = "_graph_run_actors.lance"
 BRANCH_REFS: Final = "_refs/branches"
 OPERATION_REFS: Final = "_refs/operations"
 TURNS: Final = "_turn"
-
-OWN_NAMES: Final = frozenset(
-    {
-        MANIFEST,
-        COMMITS,
-        COMMIT_ACTORS,
-        COMMIT_NOTES,
-        RUNS,
-        RUN_ACTORS,
-        TURNS,
-        "nodes",
-        "edges",
-        "_refs",
-    }
-)
-"""What may lie at the root while a repository is being made."""
 
 ORIGINAL_SCHEMA: Final = "_schema.pg"
 """Where this file is, the original program may change the schema."""
