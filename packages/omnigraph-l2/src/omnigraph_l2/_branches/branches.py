@@ -99,6 +99,7 @@ class Branches:
                 self._starts.check_still_there(start)
             except (L1Error, OmniGraphError):
                 remove_natives(self._root, native, ())
+                self._starts.check_still_there(start)  # then that is the reason
                 raise
             now = self._clock()
             pointer = Pointer(

@@ -90,6 +90,7 @@ class Beginner:
             self.starts.check_still_there(start)
         except (L1Error, OmniGraphError):
             remove_natives(self.root, native, ())
+            self.starts.check_still_there(start)  # then that is the reason
             raise
         failpoint(_FORKED)
         now = self.clock()

@@ -1,0 +1,135 @@
+"""What others do in the middle of a call: at a named step, so that the order is forced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from branchwork import PERSON, append, people
+
+from omnigraph_l1 import failpoints
+from omnigraph_l2 import GraphCommit, Repository
+from omnigraph_l2.errors import BranchExists, UnknownBranch
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a writer that is called in the middle of another one not wait for its turn."""
+    monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
+
+
+@contextmanager
+def meanwhile(point: str, act: Callable[[], object]) -> Iterator[None]:
+    """Act once, when a step is reached."""
+    acts = [act]
+
+    def handler(name: str) -> None:
+        if name == point and acts:
+            acts.pop()()
+
+    with failpoints.handling(handler):
+        yield
+    assert not acts
+
+
+@pytest.fixture
+def other(local: Repository) -> Iterator[Repository]:
+    """Another handle, as another process would have."""
+    with Repository.open(local.uri, durability="none") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("point", ["l2.branch.log_forked", "l2.branch.catalog_forked"])
+def test_the_source_is_deleted_meanwhile(local: Repository, other: Repository, point: str) -> None:
+    """Then there is no branch, rather than one whose data is about to go."""
+    local.branches.create("a")
+    append(local, "cat", branch="a")
+    with meanwhile(point, lambda: other.branches.delete("a")), pytest.raises(UnknownBranch) as told:
+        local.branches.create("kid", "a")
+    assert told.value.branch == "a"
+    assert [each.name for each in local.branches.list()] == ["main"]
+    local.branches.create("kid")
+
+
+def test_a_child_is_made_while_its_source_is_deleted(local: Repository, other: Repository) -> None:
+    """It came after the look for children and before the name went: its data stays."""
+    local.branches.create("a")
+    append(local, "cat", branch="a")
+    pointers = local._pointers
+    remove = pointers.delete
+
+    def late(name: str, native: str | None) -> bool:
+        other.branches.create("kid", "a")
+        return remove(name, native)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(pointers), "delete", lambda _, name, native: late(name, native))
+        local.branches.delete("a")
+    assert [each.name for each in local.branches.list()] == ["main", "kid"]
+    assert people(other, "kid") == "ann bob cat"
+    append(local, "dan", branch="kid")
+    assert people(local, "kid") == "ann bob cat dan"
+
+
+def test_the_source_of_a_run_is_deleted_meanwhile(local: Repository, other: Repository) -> None:
+    """Then there is no run."""
+    local.branches.create("a")
+    with (
+        meanwhile("l2.branch.catalog_forked", lambda: other.branches.delete("a")),
+        pytest.raises(UnknownBranch),
+    ):
+        local.runs.begin("a")
+    assert local.runs.list() == []
+
+
+def test_the_name_is_taken_meanwhile(local: Repository, other: Repository) -> None:
+    """The one who writes the pointer has it."""
+    with (
+        meanwhile("l2.branch.catalog_forked", lambda: other.branches.create("side")),
+        pytest.raises(BranchExists),
+    ):
+        local.branches.create("side")
+    assert local.branches.get("side") == other.branches.get("side")
+
+
+def test_the_source_moves_on_meanwhile(local: Repository, other: Repository) -> None:
+    """The branch is at one moment: rows and log tell the same."""
+    with meanwhile("l2.branch.log_forked", lambda: append(other, "late")):
+        local.branches.create("side")
+    assert people(local, "side") == "ann bob"
+    assert local.log("side") == local.log()[1:]
+
+
+def the_same(repo: Repository, done: list[GraphCommit | None]) -> None:
+    """Do an operation, another way."""
+    with repo.transaction(operation_hash="op") as tx:
+        tx.append("node:Company", [{"id": "co"}])
+    done.append(tx.commit)
+
+
+def test_a_transaction_repeats_another_of_the_same_moment(
+    local: Repository, other: Repository
+) -> None:
+    """It gives that commit, and publishes nothing of its own."""
+    done: list[GraphCommit | None] = []
+    with (
+        meanwhile("l2.publish.planned", lambda: the_same(other, done)),
+        local.transaction(operation_hash="op") as tx,
+    ):
+        tx.append(PERSON, [{"id": "cat"}])
+    assert [tx.commit] == done
+    assert (people(local), len(local.log())) == ("ann bob", 3)
+
+
+def test_a_run_repeats_a_transaction_of_the_same_moment(
+    local: Repository, other: Repository
+) -> None:
+    """So does the publish of a run."""
+    done: list[GraphCommit | None] = []
+    run = local.runs.begin(operation_hash="op")
+    with run.transaction() as tx:
+        tx.append(PERSON, [{"id": "cat"}])
+    with meanwhile("l2.run.applied", lambda: the_same(other, done)):
+        assert [run.publish()] == done
+    assert (people(local), len(local.log())) == ("ann bob", 3)
