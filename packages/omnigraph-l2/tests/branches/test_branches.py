@@ -78,6 +78,7 @@ def test_a_branch_from_a_commit(repo: Repository) -> None:
     repo.flush()
     repo.branches.create("old", first.graph_commit_id)
     assert people(repo, "old") == "ann bob"
+    assert repo.log("old") == repo.log()[1:]
     assert repo.log("old")[0] == first
     append(repo, "new", branch="old")
     assert people(repo, "old") == "ann bob new"

@@ -10,7 +10,7 @@ from branchwork import PERSON, append, people
 
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import GraphCommit, Repository
-from omnigraph_l2.errors import BranchExists, UnknownBranch
+from omnigraph_l2.errors import BranchExists, RunConflict, UnknownBranch
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +133,23 @@ def test_a_run_repeats_a_transaction_of_the_same_moment(
     with meanwhile("l2.run.applied", lambda: the_same(other, done)):
         assert [run.publish()] == done
     assert (people(local), len(local.log())) == ("ann bob", 3)
+
+
+@pytest.mark.parametrize("key", [PERSON, "node:Company"])
+def test_a_table_of_a_run_changes_at_the_last_moment(
+    local: Repository, other: Repository, key: str
+) -> None:
+    """What it read or wrote must be as it was at the very moment of the publish."""
+    run = local.runs.begin()
+    with run.transaction() as tx:
+        tx.read(PERSON)
+        tx.append("node:Company", [{"id": "co"}])
+
+    def change() -> None:
+        with other.transaction() as changing:
+            changing.append(key, [{"id": "late"}])
+
+    with meanwhile("l2.run.applied", change), pytest.raises(RunConflict) as told:
+        run.publish()
+    assert told.value.tables == (key,)
+    assert local.snapshot().tables["node:Company"].row_count == (key != PERSON)
