@@ -76,7 +76,9 @@ def test_a_branch_from_a_commit(repo: Repository) -> None:
     first = repo.log()[0]
     append(repo, "late")
     repo.flush()
-    repo.branches.create("old", first.graph_commit_id)
+    made = repo.branches.create("old", first.graph_commit_id)
+    logged = repo._root.open("_graph_commits.lance", branch=made.native_branch).read()
+    assert max(logged["manifest_version"].to_pylist()) == first.manifest_version
     assert people(repo, "old") == "ann bob"
     assert repo.log("old") == repo.log()[1:]
     assert repo.log("old")[0] == first
