@@ -105,7 +105,7 @@ def create(
     for path, columns in _HISTORIES:
         _empty(root, path, columns)
     failpoint(_HISTORY)
-    version = _registered(catalog, schema, tables)
+    version = _again(lambda: _registered(catalog, schema, tables))
     failpoint(_ROWS)
     genesis = _again(lambda: _genesis(root, catalog, version))
     failpoint(_GENESIS)
@@ -228,14 +228,11 @@ def _empty(root: Root, path: str, columns: pa.Schema) -> Table:
 def _registered(catalog: Table, schema: GraphSchema, tables: dict[str, Table]) -> int:
     """Write the first rows, unless they are there: of two that do it, the second is refused."""
     rows = [row for each in schema.types for row in _rows(each, tables[each.table_key])]
+    catalog = catalog.refresh()
     if not rows or catalog.count():
         return catalog.version
-    try:
-        return catalog.merge_exclusively(
-            rows_to_arrow(rows), key="object_id", write_id=new_ulid()
-        ).version
-    except CommitConflict:
-        return catalog.refresh().version
+    merged = catalog.merge_exclusively(rows_to_arrow(rows), key="object_id", write_id=new_ulid())
+    return merged.version
 
 
 def _genesis(root: Root, catalog: Table, version: int) -> str:

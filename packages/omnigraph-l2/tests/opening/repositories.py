@@ -28,23 +28,30 @@ def use_it(place: str) -> None:
         tx.append("edge:Knows", [{"id": "e", "src": "a", "dst": "b"}])
 
 
-def init_when_told(
-    places: list[str], schema: GraphSchema, name: str, barrier: Any, answers: Any
+def init_when_told(  # noqa: PLR0917 - the target of a process
+    places: list[str],
+    options: dict[str, str],
+    schema: GraphSchema,
+    name: str,
+    barrier: Any,
+    answers: Any,
 ) -> None:
     """Make repositories, each at the same moment as the other racer."""
     for place in places:
         barrier.wait()
         try:
-            Repository.init(place, schema, actor=name).close()
+            Repository.init(place, schema, options, actor=name).close()
         except OmniGraphError as error:
             answers.put((place, name, f"{type(error).__name__}: {error}"))
         else:
             answers.put((place, name, "made"))
 
 
-def assert_whole(place: Path, actors: list[str]) -> None:
+def assert_whole(
+    place: Path | str, actors: list[str], options: dict[str, str] | None = None
+) -> None:
     """One first commit, its tables, and a transaction that works."""
-    with Repository.open(place) as repo:
+    with Repository.open(place, options) as repo:
         (genesis,) = repo.log()
         assert genesis.actor_id in actors
         assert genesis.parent_commit_id is None

@@ -22,7 +22,7 @@ from omnigraph_l2.errors import (
     RepositoryExists,
     RepositoryNotFound,
 )
-from omnigraph_testing import Crash
+from omnigraph_testing import Crash, S3Store
 
 
 def test_a_new_repository(tmp_path: Path) -> None:
@@ -145,33 +145,44 @@ def test_killed_at_file_operations(crash: Crash) -> None:
         assert_whole(place, ["ann", "bob"])
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("second", [SCHEMA, ANOTHER], ids=["same schema", "another schema"])
-def test_two_at_once(tmp_path: Path, second: GraphSchema) -> None:
-    """One wins, the other is told, and the repository is whole."""
+def race(places: list[str], options: dict[str, str], second: GraphSchema) -> None:
+    """Let two processes make each repository at once: one wins, the other is told."""
     context = multiprocessing.get_context("spawn")
-    rounds, answers = 5, context.Queue()
-    barrier = context.Barrier(2)
-    places = [str(tmp_path / f"repo{number}") for number in range(rounds)]
+    answers, barrier = context.Queue(), context.Barrier(2)
     racers = [
-        context.Process(target=init_when_told, args=(places, schema, name, barrier, answers))
+        context.Process(
+            target=init_when_told, args=(places, options, schema, name, barrier, answers)
+        )
         for schema, name in ((SCHEMA, "ann"), (second, "bob"))
     ]
     for racer in racers:
         racer.start()
-    told = [answers.get(timeout=60) for _ in range(2 * rounds)]
+    told = [answers.get(timeout=60) for _ in range(2 * len(places))]
     for racer in racers:
         racer.join(60)
         assert racer.exitcode == 0
     for place in places:
-        outcome = sorted((name, how) for where, name, how in told if where == place)
-        hows = sorted(how for _, how in outcome)
-        assert [how.partition(":")[0] for how in hows] == ["RepositoryExists", "made"], outcome
-        repo = Repository.open(place)
-        winner = next(name for name, how in outcome if how == "made")
-        assert repo.snapshot().schema == (SCHEMA if winner == "ann" else second)
-        if second == SCHEMA or winner == "ann":
-            assert_whole(Path(place), ["ann", "bob"])
+        outcome = sorted((how, name) for where, name, how in told if where == place)
+        hows = [how.partition(":")[0] for how, _ in outcome]
+        assert hows == ["RepositoryExists", "made"], outcome
+        repo = Repository.open(place, options)
+        assert repo.snapshot().schema == (SCHEMA if outcome[1][1] == "ann" else second)
+        if repo.snapshot().schema == SCHEMA:
+            assert_whole(place, ["ann", "bob"], options)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("second", [SCHEMA, ANOTHER], ids=["same schema", "another schema"])
+def test_two_at_once(tmp_path: Path, second: GraphSchema) -> None:
+    """One wins, the other is told, and the repository is whole."""
+    race([str(tmp_path / f"repo{number}") for number in range(5)], {}, second)
+
+
+@pytest.mark.parametrize("second", [SCHEMA, ANOTHER], ids=["same schema", "another schema"])
+def test_two_at_once_in_a_store(s3_store: S3Store, second: GraphSchema) -> None:
+    """The same where only conditional writes decide."""
+    places = [s3_store.uri(f"repo{number}") for number in range(2)]
+    race(places, dict(s3_store.storage_options), second)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
     place = storage.place
     try:
         with lance_calls():
-            lance.write_dataset(
+            made = lance.write_dataset(
                 schema.empty_table(),
                 place.uri,
                 mode="create",
@@ -86,6 +86,10 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
                 enable_stable_row_ids=True,
                 enable_v2_manifest_paths=True,
             )
+            if made.version != 1:
+                # Lance put it on top of what another made at the same time: give that one back.
+                made.checkout_version(made.version - 1).restore()
+                raise _Exists
     except LanceFailure as failure:
         if failure.symptom in {Symptom.DATASET_EXISTS, Symptom.TORN}:
             raise _Exists from failure.cause
