@@ -339,3 +339,22 @@ def test_the_net_change_of_a_table(repo: Repository, changes: str) -> None:
     now = repo.snapshot().tables[PERSON]
     assert (now.table_branch, now.row_count) == (None, len(done))
     assert now.table_version > before.table_version
+
+
+def test_a_publish_outranks_the_registry_long_after(local: Repository) -> None:
+    """Where the row of the end was never written, also once the catalog has dropped the commit."""
+    run = local.runs.begin()
+    work(run)
+    commit = local.runs._publisher(run._record, local._branch("main"), 60.0).publish(None)
+    assert commit is not None
+    for number in range(130):
+        with local.transaction() as tx:
+            tx.append(TOWN, [{"id": str(number)}])
+    held = [made.commit for made in local._branch("main").catalog.refresh().state.publishes]
+    assert commit not in held
+    local.flush()
+    with again(local) as other:
+        assert other.runs.list("running") == []
+        (found,) = other.runs.list("published")
+        assert found.published_commit_id == commit.graph_commit_id
+        assert found.publish() == commit

@@ -6,7 +6,7 @@ without harm. The next writer completes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from heapq import merge
 from typing import Final
@@ -121,6 +121,10 @@ class GraphBranch:
             return None
         made = self.catalog.refresh().state.commit(commit_id)
         return self._log.find(commit_id, self.native) if made is None else made.commit
+
+    def find_logged(self, commit_ids: Sequence[str]) -> list[GraphCommit]:
+        """Find those of some commits that are in the log."""
+        return self._log.find_all(commit_ids, self.native)
 
     def newest_first(self) -> Iterator[GraphCommit]:
         """Walk the commits back to the beginning: those in the catalog, then those in the log.

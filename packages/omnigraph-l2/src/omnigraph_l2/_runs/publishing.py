@@ -8,7 +8,7 @@ the run, so that there is never a second one, whoever publishes and whoever cras
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import attrs
@@ -32,7 +32,7 @@ from omnigraph_l2.errors import (
     RunConflict,
 )
 
-__all__ = ["RunPublisher", "published_commit"]
+__all__ = ["RunPublisher", "published_commit", "published_commits"]
 
 _APPLIED = declare("l2.run.applied", "the changes of a run are on its target, nobody sees them")
 _INDEXED = ("id",)
@@ -40,11 +40,17 @@ _INDEXED = ("id",)
 
 def published_commit(target: GraphBranch, run_id: str) -> GraphCommit | None:
     """Find the commit that a run has made on its target."""
-    for made in reversed(target.catalog.refresh().state.publishes):
-        if made.commit.run_id == run_id:
-            return made.commit
-    found = target.find(run_id)
-    return found if found is not None and found.run_id == run_id else None
+    return published_commits(target, [run_id]).get(run_id)
+
+
+def published_commits(target: GraphBranch, run_ids: Sequence[str]) -> dict[str, GraphCommit]:
+    """Find the commits that some runs have made on their target, by run."""
+    publishes = target.catalog.refresh().state.publishes
+    found = {made.commit.run_id: made.commit for made in publishes}
+    older = [run_id for run_id in run_ids if run_id not in found]
+    for commit in target.find_logged(older) if older else []:
+        found[commit.run_id] = commit
+    return {run_id: found[run_id] for run_id in run_ids if run_id in found}
 
 
 @attrs.frozen(kw_only=True)

@@ -23,7 +23,7 @@ from omnigraph_l2._errors.translating import border
 from omnigraph_l2._events import emit
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._runs.beginning import Beginner
-from omnigraph_l2._runs.publishing import RunPublisher, published_commit
+from omnigraph_l2._runs.publishing import RunPublisher, published_commit, published_commits
 from omnigraph_l2._runs.records import RunRecord, RunStatus
 from omnigraph_l2._runs.registry import Registry
 from omnigraph_l2._runs.run import Run
@@ -67,8 +67,8 @@ class Runs:
     ) -> Run:
         """Begin a run. The same ``operation_hash`` again gives the run that exists.
 
-        That is so while it runs and once it is published. Where it was aborted or failed, nothing
-        of it was ever published, and another run is begun in its place.
+        That is so while it runs and once it is published, whatever target is given. Where it was
+        aborted or failed, nothing of it was published, and another run is begun in its place.
         """
         with border():
             if is_hidden(target_branch):
@@ -90,7 +90,7 @@ class Runs:
         """List the runs, oldest first; of one status only, if that is given."""
         with border():
             wanted = None if status is None else _status(status)
-            found = [self._settled(each) for each in self._registry.all()]
+            found = self._all_settled(self._registry.all())
             return [Run(each, self) for each in found if wanted in {None, each.status}]
 
     # What a run asks for.
@@ -175,20 +175,20 @@ class Runs:
 
     def _settled(self, record: RunRecord) -> RunRecord:
         """Tell the state of a run that counts: a commit of it outranks the registry."""
-        if record.status is RunStatus.PUBLISHED:
-            return record
-        try:
-            commit = published_commit(self._target(record), record.run_id)
-        except UnknownBranch:
-            return record
-        if commit is None:
-            return record
-        return attrs.evolve(
-            record,
-            status=RunStatus.PUBLISHED,
-            published_snapshot_id=commit.graph_commit_id,
-            updated_at=max(record.updated_at, commit.created_at),
-        )
+        return self._all_settled([record])[0]
+
+    def _all_settled(self, records: Sequence[RunRecord]) -> Sequence[RunRecord]:
+        asked: dict[str, list[str]] = {}
+        for record in records:
+            if record.status is not RunStatus.PUBLISHED:
+                asked.setdefault(record.target_branch, []).append(record.run_id)
+        commits: dict[str, GraphCommit] = {}
+        for target, run_ids in asked.items():
+            try:
+                commits.update(published_commits(self._open(target), run_ids))
+            except UnknownBranch:
+                continue  # its commits are gone with it
+        return [_outranked(record, commits.get(record.run_id)) for record in records]
 
     def _target(self, record: RunRecord) -> GraphBranch:
         return self._open(record.target_branch)
@@ -235,6 +235,17 @@ class Runs:
         remove_natives(self._root, native, tables)
         self._forget(native)
         failpoint(_REMOVED)
+
+
+def _outranked(record: RunRecord, commit: GraphCommit | None) -> RunRecord:
+    if commit is None:
+        return record
+    return attrs.evolve(
+        record,
+        status=RunStatus.PUBLISHED,
+        published_snapshot_id=commit.graph_commit_id,
+        updated_at=max(record.updated_at, commit.created_at),
+    )
 
 
 def _is_running(record: RunRecord) -> bool:
