@@ -10,6 +10,7 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
+from omnigraph_l1._table import opening, wholeness
 from omnigraph_l1.errors import (
     DatasetExists,
     DatasetNotFound,
@@ -152,3 +153,22 @@ def test_a_link_to_a_dataset_is_the_dataset(local: Table, tmp_path: Path) -> Non
     local.append(rows("a"))
     (tmp_path / "link").symlink_to(local.place.local_path)
     assert ids(Table.open(tmp_path / "link").read()) == ["a"]
+
+
+def test_the_head_is_found_without_listing_the_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a handle that is near, and from one that is far behind: the cost is how far."""
+    table = Table.create(tmp_path / "t", SCHEMA, durability="none")
+    handles = [table]
+    for _ in range(150):
+        handles.append(handles[-1].restore(1).table)
+
+    def listing(directory: Path) -> list[tuple[int, Path]]:
+        pytest.fail(f"{directory} was listed")
+
+    for module in (wholeness, opening):
+        monkeypatch.setattr(module, "newest_first", listing)
+    for handle in (handles[-1], handles[-2], handles[40], handles[0]):
+        assert handle.refresh().version == 151
+    assert handles[-1].append(rows("ann")).version == 152

@@ -24,7 +24,7 @@ from omnigraph_l1._table.branch_identity import check_branch_identity, read_bran
 from omnigraph_l1._table.dataset_identity import DatasetIdentity, check_dataset_identity
 from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
-from omnigraph_l1._table.wholeness import is_whole, newest_first, opens_whole
+from omnigraph_l1._table.wholeness import is_whole, newest_after, newest_first, opens_whole
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
@@ -107,6 +107,12 @@ class Recipe:
 def latest(pinned: Pinned) -> Pinned:
     """Look for a newer version of the lineage: one request where there is none."""
     pinned.refuse_stale()
+    if pinned.place.is_local:
+        near = newest_after(pinned.directory, pinned.version)
+        if near == pinned.version:
+            return pinned
+        if near is not None and opens_whole(pinned.dataset, pinned.branch, near, pinned.directory):
+            return at_version(pinned, near)
     try:
         with lance_calls():
             newest = pinned.dataset.latest_version

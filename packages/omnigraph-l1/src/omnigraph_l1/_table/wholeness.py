@@ -36,8 +36,10 @@ from omnigraph_l1._ulid import new_ulid
 __all__ = [
     "FLUSHED_PROPERTY",
     "has_torn_head",
+    "is_newest",
     "is_whole",
     "mark_flushed",
+    "newest_after",
     "newest_first",
     "opens_whole",
     "set_torn_aside",
@@ -51,6 +53,7 @@ _NOT_WHOLE = frozenset(
     {Symptom.TORN, Symptom.VERSION_MISSING, Symptom.DATASET_MISSING, Symptom.MISSING}
 )
 
+_LOOKED_AHEAD = 64
 _SMALL = 16 * 1024 * 1024
 """Up to so many bytes of unflushed data are read to see whether they can be: a merge is small."""
 
@@ -70,6 +73,35 @@ def newest_first(directory: Path) -> list[tuple[int, Path]]:
     except FileNotFoundError:
         return []
     return sorted(found, reverse=True)
+
+
+def is_newest(directory: Path, version: int) -> bool:
+    """Tell, without listing, whether a version of ours is surely the newest file of its lineage.
+
+    False where that is not sure: then a listing tells. Its cost does not grow with the history.
+    """
+    return newest_after(directory, version) == version
+
+
+def newest_after(directory: Path, version: int) -> int | None:
+    """Find the newest version file from one on that is there; None where that one is not.
+
+    Cost follows how far it is ahead, not the history. A power cut can lose the name of a version
+    and keep that of a later one, but not over so many as are looked at in one go.
+    """
+    folder = os.fspath(directory / _VERSIONS)
+
+    def is_there(number: int) -> bool:
+        return os.path.exists(f"{folder}/{format_name(number)}")  # noqa: PTH110 - hot
+
+    if not is_there(version):
+        return None
+    newest = version
+    while further := max(
+        filter(is_there, range(newest + 1, newest + 1 + _LOOKED_AHEAD)), default=0
+    ):
+        newest = further
+    return newest
 
 
 def is_whole(dataset: LanceDataset, directory: Path) -> bool:
@@ -161,7 +193,9 @@ def _can_be_read(dataset: LanceDataset, names: set[str]) -> bool:
 
 
 def _is_newest(dataset: LanceDataset, directory: Path) -> bool:
-    return newest_first(directory)[0][0] == dataset.version
+    return is_newest(directory, dataset.version) or (
+        newest_first(directory)[0][0] == dataset.version
+    )
 
 
 @contextmanager
@@ -206,6 +240,8 @@ def _found_whole(
 
 def has_torn_head(opened: LanceDataset, branch: str | None, directory: Path) -> bool:
     """Tell whether the newest version is damaged. One that is open is not looked at again."""
+    if is_newest(directory, opened.version):
+        return False
     newest = newest_first(directory)[:1]
     return (
         bool(newest)

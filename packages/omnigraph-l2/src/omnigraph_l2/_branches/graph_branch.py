@@ -53,7 +53,9 @@ class GraphBranch:
     ) -> None:
         self.name = name
         self.native = native
-        self.catalog = Catalog(root, native, None if native is None else name)
+        self.catalog = Catalog(
+            root, native, None if native is None else name, hint=self._pointed_at
+        )
         self._root = root
         self._pointers = pointers
         self._log = log
@@ -72,6 +74,10 @@ class GraphBranch:
                 published=self._published,
             ),
         )
+
+    def _pointed_at(self) -> int | None:
+        pointer = self._pointers.get(self.name)
+        return None if pointer is None else pointer.manifest_version
 
     def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
         """Publish one commit."""

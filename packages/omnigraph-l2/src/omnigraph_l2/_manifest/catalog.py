@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import attrs
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import DatasetNotFound, StaleBranch
+from omnigraph_l1.errors import CorruptDataset, DatasetNotFound, StaleBranch
 from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
+from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._catalog.rows import (
     CREATED,
     MANIFEST_SCHEMA,
@@ -72,8 +73,17 @@ def _followed(before: Loaded, table: Table) -> Loaded:
 class Catalog:
     """A branch of the catalog. Threads may share it."""
 
-    def __init__(self, root: Root, branch: str | None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Root,
+        branch: str | None,
+        name: str | None = None,
+        *,
+        hint: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """``hint`` gives a version at or before the head: from there the head is soon found."""
         self._root = root
+        self._hint = hint
         self._branch = branch
         self._name = name or branch
         self._lock = threading.RLock()
@@ -165,6 +175,13 @@ class Catalog:
             raise UnknownBranch(place=self._root.place, branch=self._name) from error
 
     def _open(self) -> Table:
-        return Table.open(
-            self._root.child(MANIFEST), branch=self._branch, durability=self._root.durability
-        )
+        place, durability = self._root.child(MANIFEST), self._root.durability
+        if self._root.storage.place.is_local:
+            # Opening the head lists all versions there ever were; in a store it does not.
+            near = self._hint()
+            with suppress(NoSuchVersion, CorruptDataset):
+                if near is not None:
+                    return Table.open(
+                        place, branch=self._branch, version=near, durability=durability
+                    ).refresh()
+        return Table.open(place, branch=self._branch, durability=durability)
