@@ -77,7 +77,7 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
     place = storage.place
     try:
         with lance_calls():
-            made = lance.write_dataset(
+            made: Any = lance.write_dataset(
                 schema.empty_table(),
                 place.uri,
                 mode="create",
