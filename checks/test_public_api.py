@@ -137,6 +137,7 @@ PUBLIC: dict[str, set[str]] = {
         "UnusableFunction",
         "WorkerFailed",
         "mark",
+        "sample_graph",
         "start_faulty_s3",
         "start_s3",
         "tracing_problem",

@@ -39,6 +39,18 @@ def number(value: Any, wanted: pa.DataType) -> Any:
     return back if Fraction(back) == exact else REFUSED
 
 
+def python_number(value: Any, wanted: pa.DataType) -> Any:
+    """Do the same for a number of Python: it has no narrow floats, so the nearest one is meant."""
+    if not (isinstance(value, float) and types.is_floating(wanted)) or value != value:  # noqa: PLR0124
+        return number(value, wanted)
+    form = {16: "<e", 32: "<f", 64: "<d"}[wanted.bit_width]
+    try:
+        (back,) = struct.unpack(form, struct.pack(form, value))
+    except OverflowError:
+        return REFUSED
+    return back
+
+
 def ticks(count: int, found: pa.DataType, wanted: pa.DataType) -> Any:
     """Give the count of ticks that another type has for a count of ticks, or ``REFUSED``."""
     moved = Fraction(count) / _a_day(found) * _a_day(wanted)

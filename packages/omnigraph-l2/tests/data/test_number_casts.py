@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from cast_oracle import REFUSED, number
+from cast_oracle import REFUSED, number, python_number
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import types
@@ -135,11 +135,15 @@ def test_the_edges_of_each_type_are_where_arithmetic_says(
     assert all(map(same, got, [number(value, wanted) for value in good]))
     for first in range(0, len(bad), 20):
         part = [*good, *bad[first : first + 20]]
-        for data in (pa.table({"n": pa.array(part, found)}), [{"n": value} for value in part]):
-            with pytest.raises(DataProblems) as caught:
-                list(incoming(data, schema, what="t", ids=()))
-            rows = [problem.row for problem in caught.value.problems]
-            assert rows == list(range(len(good), len(part)))
+        for data, judge in (
+            (pa.table({"n": pa.array(part, found)}), number),
+            ([{"n": value} for value in part], python_number),
+        ):
+            refused = [row for row, value in enumerate(part) if judge(value, wanted) is REFUSED]
+            if refused:
+                with pytest.raises(DataProblems) as caught:
+                    list(incoming(data, schema, what="t", ids=()))
+                assert [problem.row for problem in caught.value.problems] == refused
 
 
 @pytest.mark.parametrize(
@@ -171,7 +175,7 @@ def test_python_numbers_stay_themselves_or_are_refused(
         else REFUSED
         if (crossing is not None and isinstance(value, crossing))
         or (isinstance(value, Decimal) and not value.is_finite())
-        else number(value, wanted)
+        else python_number(value, wanted)
         for value in values
     ]
     rows = [{"n": value} for value in values]

@@ -76,6 +76,9 @@ from omnigraph_testing._servers._start import (
     S3Server as S3Server,
     start_s3 as start_s3,
 )
+from omnigraph_testing._sample_graph import (
+    sample_graph as sample_graph,
+)
 from omnigraph_testing._servers._store import (
     S3Store as S3Store,
 )

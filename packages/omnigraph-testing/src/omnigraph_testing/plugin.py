@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from omnigraph_l2 import Repository
     from omnigraph_testing import Crash, FaultyS3, S3Server, S3Store
 
 __all__: list[str] = []
@@ -85,6 +86,15 @@ def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
 
     with start_faulty_s3(s3_store) as faulty:
         yield faulty
+
+
+@pytest.fixture
+def omnigraph_repo(tmp_path: Path) -> Iterator[Repository]:
+    """Give the test a small repository on local disk: people, cities, and edges between them."""
+    from omnigraph_testing import sample_graph  # noqa: PLC0415
+
+    with sample_graph(tmp_path / "omnigraph_repo") as repository:
+        yield repository
 
 
 @pytest.fixture

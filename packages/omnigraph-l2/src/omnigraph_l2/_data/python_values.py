@@ -183,7 +183,7 @@ def _floats(values: Values, wanted: pa.DataType) -> pa.Array:
         return doubles
     nearest = doubles.cast(wanted, safe=False)
     became_infinite = pc.and_(pc.is_inf(nearest), pc.is_finite(doubles))
-    return doubles if pc.any(became_infinite).as_py() else nearest
+    return pc.if_else(became_infinite, doubles, nearest.cast(pa.float64()))
 
 
 def _integers(values: Values, wanted: pa.DataType, spot: Spot) -> pa.Array:
