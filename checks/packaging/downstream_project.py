@@ -23,6 +23,7 @@ from obstore.store import MemoryStore, from_url
 from omnigraph_l1 import JsonRefs
 from omnigraph_l1.errors import OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2 import Repository
 from omnigraph_testing import (
     EXT4_LIKE_DISK,
     STRICT_DISK,
@@ -43,6 +44,7 @@ from omnigraph_testing import (
     tracing_problem,
 )
 from omnigraph_testing.contracts.refs import RefStoreContract
+from omnigraph_testing.contracts.repositories import SCHEMA, RepositoryContract
 from omnigraph_testing.histories import (
     AnomalyKind,
     Append,
@@ -328,6 +330,25 @@ class TestRefs(RefStoreContract):
     def refs(self, tmp_path):
         """Give an empty store."""
         return JsonRefs.open(tmp_path, "_refs", durability="none")
+
+
+class TestRepositories(RepositoryContract):
+    """The contract suite, over a repository on local disk."""
+
+    @pytest.fixture
+    def repository(self, tmp_path):
+        """Make an empty one."""
+        return Repository.init(tmp_path / "repo", SCHEMA, durability="none")
+
+    @pytest.fixture
+    def reopened(self, tmp_path):
+        """Open it again."""
+        return lambda: Repository.open(tmp_path / "repo", durability="none")
+
+
+def test_a_small_repository(omnigraph_repo):
+    """It is there, with rows in it."""
+    assert omnigraph_repo.snapshot().read("edge:Lives").num_rows == 2
 
 
 @given(tables(schemas("node"), max_rows=5), branch_names())

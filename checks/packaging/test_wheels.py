@@ -103,7 +103,7 @@ def test_spark_alone_works(tmp_path: Path) -> None:
 STORY = Path(__file__).parent / "downstream_project.py"
 INSTRUMENTS = {
     "AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "EXT4_LIKE_DISK", "FaultyRefs",
-    "FaultyStore", "RefRecorder", "RefStoreContract", "Rule", "check", "check_refs", "declare",
+    "FaultyStore", "RefRecorder", "RefStoreContract", "RepositoryContract", "Rule", "check", "check_refs", "declare",
     "expect", "failpoint", "histories", "hold", "inject", "latency", "mark", "power_cuts", "record",
     "release", "run", "schemas", "start_faulty_s3", "tables", "tracing_problem",
 }  # fmt: skip
@@ -118,7 +118,7 @@ def test_the_project_elsewhere_uses_every_fixture_and_instrument() -> None:
         if isinstance(node, ast.FunctionDef)
         and any("fixture" in ast.unparse(each) for each in node.decorator_list)
     }
-    assert {"crash", "faulty_s3", "s3_server", "s3_store"} <= fixtures
+    assert {"crash", "faulty_s3", "omnigraph_repo", "s3_server", "s3_store"} <= fixtures
     story = ast.parse(STORY.read_text())
     used = {each.id for each in ast.walk(story) if isinstance(each, ast.Name)}
     used |= {each.attr for each in ast.walk(story) if isinstance(each, ast.Attribute)}
