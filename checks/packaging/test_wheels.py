@@ -103,9 +103,10 @@ def test_spark_alone_works(tmp_path: Path) -> None:
 STORY = Path(__file__).parent / "downstream_project.py"
 INSTRUMENTS = {
     "AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "EXT4_LIKE_DISK", "FaultyRefs",
-    "FaultyStore", "RefRecorder", "RefStoreContract", "RepositoryContract", "Rule", "check", "check_refs", "declare",
-    "expect", "failpoint", "histories", "hold", "inject", "latency", "mark", "power_cuts", "record",
-    "release", "run", "schemas", "start_faulty_s3", "tables", "tracing_problem",
+    "FaultyStore", "RefRecorder", "RefStoreContract", "RepositoryContract", "Rule", "check",
+    "check_refs", "declare", "expect", "failpoint", "histories", "hold", "inject", "latency",
+    "mark", "power_cuts", "record", "release", "run", "schemas", "start_faulty_s3", "tables",
+    "tracing_problem",
 }  # fmt: skip
 
 

@@ -77,7 +77,9 @@ class GraphBranch:
 
     def _pointed_at(self) -> int | None:
         pointer = self._pointers.get(self.name)
-        return None if pointer is None else pointer.manifest_version
+        if pointer is None or pointer.native_branch != self.native:
+            return None
+        return pointer.manifest_version
 
     def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
         """Publish one commit."""
