@@ -118,5 +118,5 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Show what the project does, on local disk."""
-    install(session, L1)
-    session.run("python", "docs/examples/one_table.py", *session.posargs)
+    install(session, L1, L2)
+    session.run("python", "docs/examples/one_graph.py", *session.posargs)
