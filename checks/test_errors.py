@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import re
 from typing import Any, get_type_hints
 
 import attrs
 import pytest
-from layout import PACKAGES
+from layout import PACKAGES, ROOT
 
 _BASES = {
     "omnigraph_l1": "L1Error",
@@ -58,3 +59,15 @@ def test_errors_survive_the_way_to_another_process(package: str) -> None:
         assert str(back) == str(made)
         for field in fields:
             assert getattr(back, field.name) == getattr(made, field.name)
+
+
+@pytest.mark.parametrize("package", ["omnigraph_l1", "omnigraph_l2"])
+def test_each_error_has_an_entry_that_says_what_to_do(package: str) -> None:
+    """docs/errors.md names every class of a package, in its part, and none that is not there."""
+    text = (ROOT / "docs" / "errors.md").read_text()
+    _, _, part = text.partition(f"\n## {package}\n")
+    part = re.split(r"^## ", part, flags=re.MULTILINE)[0]
+    names = {error.__name__ for error in _errors(package)}
+    assert {name for name in names if f"`{name}`" not in part and f".{name}`" not in part} == set()
+    first_cells = "".join(re.findall(r"^\| (`[^|]*) \|", part, flags=re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", first_cells)) <= names
