@@ -1,17 +1,225 @@
-"""How omnigraph-l2 is used, for the type checker."""
+"""How omnigraph-l2 is used, for the type checker: each line must mean what it says."""
 
 from __future__ import annotations
 
-from omnigraph_l2 import EvolvePlan, GraphCommit, GraphSchema, OmniGraphError, Repository
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph_l2 import (
+    INTERNAL_MANIFEST_SCHEMA_VERSION,
+    PUBLISHER_RETRY_BUDGET,
+    AddProperty,
+    AddType,
+    Branch,
+    Branches,
+    ChangeEnds,
+    DropProperty,
+    DropType,
+    Durability,
+    EdgeType,
+    EvolvePlan,
+    EvolveStep,
+    GraphCommit,
+    GraphSchema,
+    NodeType,
+    OmniGraphError,
+    RegisterTable,
+    Repository,
+    Run,
+    Runs,
+    RunStatus,
+    Snapshot,
+    Staged,
+    TableEntry,
+    TableTombstone,
+    TableUpdate,
+    Transaction,
+    WriteTarget,
+)
+from omnigraph_l2.errors import (
+    CommitOutcomeUnknown,
+    Conflict,
+    DanglingEdges,
+    DataProblem,
+    ExpectedVersionMismatch,
+    InvalidData,
+    UpgradeRequired,
+)
 
 
-def kind_of(error: OmniGraphError) -> str:
-    """Tell errors apart without reading messages."""
-    return error.kind
+def declare() -> GraphSchema:
+    """Types, and what follows from them."""
+    person: NodeType = NodeType("Person", {"name": pa.string()}, required=["name"])
+    knows: EdgeType = EdgeType("Knows", "Person", "Person", {"since": pa.date32()})
+    schema: GraphSchema = GraphSchema(nodes=[person], edges=[knows])
+    declared: NodeType | EdgeType = schema["node:Person"]
+    columns: pa.Schema = declared.arrow_schema
+    required: tuple[str, ...] = person.required
+    properties: Mapping[str, pa.DataType] = knows.properties
+    ends: tuple[str | None, str | None] = (knows.source, knows.target)
+    del columns, required, properties, ends
+    return schema
+
+
+def make_and_open(place: str, options: Mapping[str, str]) -> Repository:
+    """Repositories, and their end."""
+    with Repository.init(place, declare(), storage_options=options, actor="ann") as made:
+        made.flush()
+    repository: Repository = Repository.open(place, durability=Durability.FULL)
+    uri: str = repository.uri
+    again: Repository = Repository.open(uri, durability="none", storage_options=None, actor=None)
+    again.close()
+    return repository
+
+
+def transact(repository: Repository, rows: pa.Table, reader: pa.RecordBatchReader) -> str | None:
+    """A transaction from end to end."""
+    with repository.transaction(
+        "main", actor="ann", message="load", operation_hash="1", check_edges=False, timeout=5.0
+    ) as tx:
+        began: Transaction = tx
+        tx.append("node:Person", rows)
+        tx.append("node:Person", reader)
+        tx.upsert("node:Person", [{"id": "a", "name": "Ann"}])
+        tx.overwrite("edge:Knows", [])
+        tx.delete("node:Person", "name = 'Bob'")
+        tx.delete("node:Person", ids=["b"])
+        read: pa.Table = tx.read("node:Person", columns=["name"], filter="id = 'a'")
+        batches: pa.RecordBatchReader = tx.scan("node:Person")
+        tx.expect("edge:Knows")
+        tx.expect("edge:Knows", 7)
+        found: Snapshot = tx.snapshot
+        repeats: bool = tx.is_repeat
+        commit_id: str = tx.commit_id
+    commit: GraphCommit | None = began.commit
+    del read, batches, found, repeats, commit_id
+    return None if commit is None else commit.message
+
+
+def write_elsewhere(repository: Repository, data: Sequence[pa.Table]) -> int:
+    """Rows that other processes write, in a function that may run twice."""
+
+    def load(tx: Transaction) -> int:
+        target: WriteTarget = tx.stage("node:Person")
+        parts: list[Staged] = [target.write(each) for each in data]
+        tx.append_staged("node:Person", parts)
+        size: int = sum(part.size_bytes for part in parts)
+        del size
+        return sum(part.rows for part in parts)
+
+    rows: int = repository.retry(load, "main", attempts=3, message="from elsewhere")
+    return rows
+
+
+def look(repository: Repository, moment: datetime) -> list[GraphCommit]:
+    """Snapshots of every kind, and the log."""
+    now: Snapshot = repository.snapshot()
+    old: Snapshot = repository.snapshot("main", as_of=moment)
+    entry: TableEntry = repository.snapshot(version=3).tables["node:Person"]
+    numbers: tuple[int, int, str | None] = (
+        entry.table_version,
+        entry.row_count,
+        entry.table_branch,
+    )
+    dataset: LanceDataset = now.dataset(entry.table_key)
+    rows: pa.Table = now.find("node:Person", ["a"], columns=["name"])
+    batches: pa.RecordBatchReader = now.scan("node:Person", filter="id > 'a'", batch_size=100)
+    schema: GraphSchema = old.schema
+    head: GraphCommit | None = old.commit
+    commit: GraphCommit = repository.commit("01H" if head is None else head.graph_commit_id)
+    made: tuple[str | None, datetime, int] = (
+        commit.parent_commit_id,
+        commit.created_at,
+        commit.manifest_version,
+    )
+    del numbers, dataset, rows, batches, schema, made
+    return repository.log("main", limit=10)
+
+
+def publish(repository: Repository) -> GraphCommit | None:
+    """The batch publisher."""
+    register: RegisterTable = RegisterTable(table_key="node:A", table_path="nodes/af63dc4c8601ec8c")
+    update: TableUpdate = TableUpdate(table_key="node:A", table_version=1, row_count=0)
+    drop: TableTombstone = TableTombstone(table_key="node:B", table_version=4)
+    return repository.publish(
+        [register, update, drop], branch="main", expected_table_versions={"node:B": 3}, actor="ann"
+    )
+
+
+def branch(repository: Repository, snapshot: Snapshot) -> list[str]:
+    """Branches."""
+    branches: Branches = repository.branches
+    made: Branch = branches.create("what-if", source=snapshot)
+    same: Branch = branches.get(made.name)
+    head: tuple[int, str | None] = (same.manifest_version, same.head_commit_id)
+    branches.delete("what-if", force=True)
+    del head
+    return [each.name for each in branches.list()]
+
+
+def run(repository: Repository) -> GraphCommit | None:
+    """A run, from its begin to its end."""
+    runs: Runs = repository.runs
+    begun: Run = runs.begin("main", operation_hash="import 1", actor="ann")
+    with begun.transaction(message="a step") as tx:
+        tx.append("node:Person", [{"id": "z", "name": "Zoe"}])
+    seen: Snapshot = begun.snapshot()
+    status: RunStatus = runs.get(begun.run_id).refresh().status
+    if status is RunStatus.FAILED:
+        reason: str | None = begun.reason
+        raise RuntimeError(reason)
+    running: list[Run] = runs.list(RunStatus.RUNNING)
+    for other in running[1:]:
+        other.abort()
+    if not seen.tables:
+        begun.fail("there is nothing in it")
+    return begun.publish("import", timeout=10.0)
 
 
 def evolve(repository: Repository, schema: GraphSchema) -> GraphCommit | None:
     """Look at the plan, then apply it."""
+    shown: EvolvePlan = repository.plan_evolution(schema, branch="main")
     plan: EvolvePlan = repository.evolve(schema, dry_run=True)
     keys: list[str] = [step.table_key for step in plan.steps]
+    for step in shown.steps:
+        told: str = _told(step)
+        keys.append(told)
     return repository.evolve(schema, message=f"changes {keys}")
+
+
+def _told(step: EvolveStep) -> str:
+    """Every step is one of these, and nothing else."""
+    match step:
+        case AddProperty() | DropProperty():
+            return step.name
+        case AddType() | DropType() | ChangeEnds():
+            return step.table_key
+
+
+def handle(error: OmniGraphError) -> str:
+    """Tell errors apart without reading messages."""
+    match error:
+        case ExpectedVersionMismatch():
+            versions: tuple[int, int] = (error.expected, error.actual)
+            return f"{error.table_key} {versions}"
+        case DanglingEdges():
+            missing: tuple[str, ...] = error.missing
+            return ", ".join(missing)
+        case InvalidData():
+            problems: tuple[DataProblem, ...] = error.problems
+            return problems[0].column
+        case CommitOutcomeUnknown():
+            return error.commit_id
+        case Conflict():
+            return f"{error.kind}, after {PUBLISHER_RETRY_BUDGET} more tries"
+        case _:
+            return error.kind
+
+
+def is_too_new(error: UpgradeRequired) -> bool:
+    """Tell what this release knows."""
+    known: int = INTERNAL_MANIFEST_SCHEMA_VERSION
+    return error.found > known
