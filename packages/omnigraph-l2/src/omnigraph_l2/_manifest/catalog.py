@@ -132,10 +132,12 @@ class Catalog:
                 table = self._open() if self._loaded is None else self._loaded.table
             return load(table.at(version), self._root.place)
 
-    def merge(self, rows: Sequence[ManifestRow], *, write_id: str) -> Loaded:
-        """Write rows onto the version that was last refreshed; raise what L1 raises."""
-        with self._lock:
-            before = self.refresh() if self._loaded is None else self._loaded
+    def merge(self, before: Loaded, rows: Sequence[ManifestRow], *, write_id: str) -> Loaded:
+        """Write rows onto the version for which they were made; raise what L1 raises.
+
+        On a later one, to which another thread may have moved on, a key that somebody else has
+        inserted meanwhile would be matched, and their row replaced.
+        """
         with self._while_it_is_there():
             commit = before.table.merge_exclusively(
                 rows_to_arrow(rows), key="object_id", write_id=write_id

@@ -125,7 +125,8 @@ class Publisher:
                     fresh = (
                         self._catalog.refresh() if lost else self._catalog.recent(_FRESH_SECONDS)
                     )
-                    state = self._catalog.migrated(fresh).state
+                    base = self._catalog.migrated(fresh)
+                    state = base.state
                     rose = sequence_before is None or state.last_sequence > sequence_before
                     for each in batch:
                         self._review(each, state, place, refusal, rose=rose)
@@ -133,7 +134,7 @@ class Publisher:
                     planned = self._plan(batch, state, place)
                     if planned:
                         sequence_before = state.last_sequence
-                        refusal = self._write(planned, place)
+                        refusal = self._write(base, planned, place)
             except L1Error as error:
                 self._fail(batch, place, translated(error))
             except BaseException as error:  # noqa: BLE001 - each caller gets it, in its own thread
@@ -206,15 +207,16 @@ class Publisher:
             planned.append((each, made))
         return planned
 
-    def _write(self, planned: list[tuple[_Waiting, Plan]], place: str) -> str:
-        """Write what is planned; give why it was refused, or nothing."""
+    def _write(self, base: Loaded, planned: list[tuple[_Waiting, Plan]], place: str) -> str:
+        """Write what is planned, on its base; give why it was refused, or nothing."""
         failpoint(_PLANNED)
         rows = [row for _, made in planned for row in made.rows]
         started = time.monotonic()
         for each, _ in planned:
             each.attempts += 1
         try:
-            loaded = self._catalog.merge(rows, write_id=planned[0][0].intent.graph_commit_id)
+            write_id = planned[0][0].intent.graph_commit_id
+            loaded = self._catalog.merge(base, rows, write_id=write_id)
         except CommitConflict as conflict:
             if conflict.resolution is Resolution.INCOMPATIBLE:
                 emit("publish_incompatible", place=place, detail=conflict.detail)

@@ -41,12 +41,14 @@ class Reads:
     def keep(self) -> None:
         """Keep what is not kept yet."""
         for left in range(_ATTEMPTS - 1, -1, -1):
-            lacking = self.to_keep and self.to_keep - self._branch.catalog.refresh().state.reads
-            if not lacking:
+            if not self.to_keep:
                 return
-            rows = [read_row(key) for key in sorted(lacking)]
+            loaded = self._branch.catalog.refresh()
+            rows = [read_row(key) for key in sorted(self.to_keep - loaded.state.reads)]
+            if not rows:
+                return
             try:
-                self._branch.catalog.merge(rows, write_id=new_ulid())
+                self._branch.catalog.merge(loaded, rows, write_id=new_ulid())
             except CommitConflict:
                 if not left:
                     raise

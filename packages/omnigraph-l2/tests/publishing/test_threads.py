@@ -1,0 +1,49 @@
+"""What other threads of the process do with the handle while one of them publishes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from omnigraph_l1.failpoints import handling
+from omnigraph_l2 import GraphSchema, NodeType, Repository
+
+A, B = "node:A", "node:B"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[Repository]:
+    """A repository with two empty tables."""
+    schema = GraphSchema(nodes=[NodeType("A"), NodeType("B")])
+    with Repository.init(tmp_path / "repo", schema, durability="none") as made:
+        yield made
+
+
+@pytest.mark.parametrize("step", ["l2.publish.planned", "l2.table.committed"])
+def test_a_thread_that_reads_what_others_published(repo: Repository, step: str) -> None:
+    """A publish is written onto the state for which it was planned, or not at all.
+
+    Turns are taken away, as where nobody waits for them: they protect nothing.
+    """
+    theirs: list[str] = []
+
+    def meanwhile(name: str) -> None:
+        if name == step and not theirs:
+            theirs.append("")
+            shutil.rmtree(Path(repo.uri) / "_turn")
+            with Repository.open(repo.uri, durability="none") as other:
+                with other.transaction() as tx:
+                    tx.append(B, [{"id": "theirs"}])
+                assert tx.commit is not None
+                theirs[0] = tx.commit.graph_commit_id
+            repo.snapshot()  # another thread of the first process
+
+    with handling(meanwhile), repo.transaction() as tx:
+        tx.append(A, [{"id": "mine"}])
+    assert tx.commit is not None
+    log = [each.graph_commit_id for each in repo.log()]
+    assert log == [tx.commit.graph_commit_id, *theirs, log[-1]]
+    assert [each.parent_commit_id for each in repo.log()] == [*log[1:], None]
