@@ -108,7 +108,7 @@ def _changes(draw: Any, state: CatalogState) -> list[Change]:
             )
         elif kind == "drop" and latest:
             changes.append(
-                TableTombstone(table_key=key, table_version=latest + draw(st.integers(0, 2)))
+                TableTombstone(table_key=key, table_version=latest + draw(st.integers(1, 3)))
             )
         elif kind == "hand over" and key in state.tables:
             entry = state.tables[key]

@@ -114,14 +114,17 @@ def test_expectations_alone(repo: Repository) -> None:
 
 def test_dropping_and_coming_back(repo: Repository) -> None:
     """A tombstone covers what is up to it; the table comes back above it."""
-    assert repo.publish([TableTombstone(table_key=A, table_version=1)]) is not None
+    assert repo.publish([TableTombstone(table_key=A, table_version=2)]) is not None
     assert A not in repo.snapshot().tables
     with pytest.raises(UnknownTable):
         repo.snapshot().read(A)
-    assert repo.publish([], expected_table_versions={A: 1}) is None
+    with pytest.raises(ExpectedVersionMismatch):
+        repo.publish([], expected_table_versions={A: 1})
+    assert repo.publish([], expected_table_versions={A: 2}) is None
+    written(repo, A, "w")
     change = written(repo, A, "x")
-    assert repo.publish([change], expected_table_versions={A: 1}) is not None
-    assert repo.snapshot().read(A).num_rows == 1
+    assert repo.publish([change], expected_table_versions={A: 2}) is not None
+    assert repo.snapshot().read(A).num_rows == 2
     genesis = repo.log()[-1]
     assert A in repo.snapshot(commit=genesis.graph_commit_id).tables
 

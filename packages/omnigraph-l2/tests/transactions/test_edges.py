@@ -89,7 +89,7 @@ def test_without_the_check(repo: Repository) -> None:
 def test_a_node_table_that_was_dropped(repo: Repository) -> None:
     """No end is there any more."""
     version = repo.snapshot().tables[CITY].table_version
-    repo.publish([TableTombstone(table_key=CITY, table_version=version)])
+    repo.publish([TableTombstone(table_key=CITY, table_version=version + 1)])
     with pytest.raises(DanglingEdges), repo.transaction() as tx:
         tx.append(LIVES, [edge("l", "a", "rome")])
 

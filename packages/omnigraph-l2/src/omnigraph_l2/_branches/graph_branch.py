@@ -119,8 +119,12 @@ class GraphBranch:
         return None if newest is None else newest.commit
 
     def operation(self, state: CatalogState, digest: str) -> str | None:
-        """Tell which commit an operation made, if it was done."""
-        return state.operations.get(digest) or self._log.operation(digest)
+        """Tell which commit an operation made, if it was done here or before this started."""
+        held = state.operations.get(digest)
+        if held is not None:
+            return held
+        made = self._log.operations(digest)
+        return next((each for each in made if self.find(each) is not None), None)
 
     def find(self, commit_id: str) -> GraphCommit | None:
         """Find a commit of this branch, or of one that it started from."""

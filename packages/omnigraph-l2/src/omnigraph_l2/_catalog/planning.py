@@ -229,8 +229,12 @@ def _check_tombstone(state: CatalogState, change: TableTombstone) -> None:
     if change.table_version <= tombstone:
         reason = f"it was dropped already, up to version {tombstone}"
         raise InvalidChange(table_key=change.table_key, reason=reason)
-    if change.table_version < latest:
-        reason = f"dropping it up to version {change.table_version} leaves {latest} visible"
+    if change.table_version <= latest:
+        # At the visible version itself, who expects that version would not notice the drop.
+        reason = (
+            f"a tombstone stands above the visible version, which is {latest}, "
+            f"found {change.table_version}"
+        )
         raise InvalidChange(table_key=change.table_key, reason=reason)
 
 

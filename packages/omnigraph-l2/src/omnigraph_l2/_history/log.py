@@ -78,10 +78,10 @@ class GraphLog:
         rows = self._open(COMMITS, branch).find("graph_commit_id", [commit_id]).to_pylist()
         return self._whole(rows)[0] if rows else None
 
-    def operation(self, digest: str) -> str | None:
-        """Tell which commit an operation made."""
+    def operations(self, digest: str) -> list[str]:
+        """Tell which commits an operation made: at most one on each branch."""
         rows = self._found(COMMIT_NOTES, "operation_digest", [digest])
-        return rows[0]["graph_commit_id"] if rows else None
+        return [row["graph_commit_id"] for row in rows]
 
     def newest_first(self, branch: str | None) -> Iterator[GraphCommit]:
         """Walk the log of a branch back to the beginning, reading as little as is asked for."""

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable
 
 from omnigraph_l1 import Commit, Staged, Table
-from omnigraph_l1.errors import CommitConflict
+from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._events import emit
+from omnigraph_l2.errors import OmniGraphError, StorageError, TableContention
 
 __all__ = ["commit_exactly", "done_exactly"]
 
@@ -46,15 +47,18 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
     while True:
         try:
             done = commit(on)
-        except CommitConflict:
+        except (CommitConflict, OutcomeUnknown) as failure:
+            # A commit whose reply was lost may land yet: in a version that nobody will publish.
             if time.monotonic() > deadline:
-                raise
+                raise _contended(base, failure) from failure
         else:
             if done is None:
                 return base
             failpoint(_COMMITTED)
             if done.follows_base:
                 return done.table
+            if time.monotonic() > deadline:
+                raise _contended(base, None)
         emit("stranger_at_head", place=str(base.place), branch=base.branch, base=base.version)
         if on is not base:
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
@@ -62,7 +66,18 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
         on = _restored(base)
 
 
+def _contended(base: Table, failure: L1Error | None) -> OmniGraphError:
+    place = str(base.place)
+    if isinstance(failure, OutcomeUnknown):
+        return StorageError(place=place, detail=f"{failure.detail}. Nothing was published.")
+    detail = "no commit followed its base." if failure is None else str(failure)
+    return TableContention(place=place, detail=detail)
+
+
 def _restored(base: Table) -> Table:
-    restored = base.restore(base.version).table
+    try:
+        restored = base.restore(base.version).table
+    except OutcomeUnknown:
+        return base  # whether it landed shows when something is committed on top of it
     failpoint(_RESTORED)
     return restored
