@@ -9,6 +9,7 @@ files of the place it came from.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 import attrs
 import lance
@@ -48,6 +49,11 @@ __all__ = [
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
+# Lance would keep up to 1 GB of old versions' metadata in memory for each dataset.
+_CACHES: Final[dict[str, Any]] = {
+    "metadata_cache_size_bytes": 16 * 1024 * 1024,
+    "index_cache_size_bytes": 256 * 1024 * 1024,
+}
 
 
 def open_pinned(
@@ -181,7 +187,7 @@ def _open_main(storage: Storage, version: int | None) -> LanceDataset:
     try:
         with lance_calls():
             dataset = lance.dataset(
-                place.uri, version=version, storage_options=storage.lance_options
+                place.uri, version=version, storage_options=storage.lance_options, **_CACHES
             )
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:
@@ -221,7 +227,7 @@ def _newest_whole_main(place: Place) -> LanceDataset:
     for version, _ in newest_first(place.local_path):
         try:
             with lance_calls():
-                dataset = lance.dataset(place.uri, version=version)
+                dataset = lance.dataset(place.uri, version=version, **_CACHES)
         except LanceFailure:
             continue
         return _newest_whole(dataset, place, None)

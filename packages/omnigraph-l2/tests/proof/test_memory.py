@@ -1,0 +1,40 @@
+"""A handle that lives long does not grow with what went by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from fleet import scaled
+
+from omnigraph_l2 import GraphSchema, NodeType, Repository
+from omnigraph_testing import Crash
+
+_WARM = 300
+_MOST_GROWTH = 40 * 1024 * 1024
+
+
+def grow(uri: str, publishes: int) -> int:
+    """Publish often with one handle; give how much memory came on top once it was warm."""
+    schema = GraphSchema(nodes=[NodeType("T", {"value": pa.int64()})])
+    with Repository.init(uri, schema, durability="none") as repository:
+        for turn in range(_WARM + publishes):
+            if turn == _WARM:
+                before = _resident()
+            with repository.transaction() as tx:
+                tx.append("node:T", [{"id": str(turn), "value": turn}])
+        return _resident() - before
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_memory_of_a_handle_that_publishes(crash: Crash, tmp_path: Path) -> None:
+    """Caches are bounded, and what is superseded is let go of."""
+    outcome = crash.run(grow, str(tmp_path / "repo"), scaled(7_000), deadline=900)
+    assert outcome.value < _MOST_GROWTH
