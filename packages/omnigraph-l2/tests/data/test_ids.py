@@ -146,3 +146,14 @@ def test_memory_does_not_grow_with_the_ids() -> None:
 def test_no_ids_are_in_no_part() -> None:
     """An empty batch is nothing special."""
     assert parts_of(pa.array([], pa.string()), 3, 0).tolist() == []
+
+
+def test_ids_on_disk_come_back_in_few_batches() -> None:
+    """Each batch may cost a look at a whole table: parts of the file are put together again."""
+    with IdSet(MemoryBound(64, 10_000, parts=16)) as collected:
+        collected.add(pa.array([f"n{n}" for n in range(1000)]))
+        assert collected.on_disk
+        sizes = [len(batch) for batch in collected.batches(500)]
+    assert sum(sizes) == 1000
+    assert max(sizes) <= 500
+    assert len(sizes) <= 4

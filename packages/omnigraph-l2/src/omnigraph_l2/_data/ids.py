@@ -96,11 +96,22 @@ class IdSet:
         return found
 
     def batches(self, max_ids: int) -> Iterator[pa.StringArray]:
-        """Give each id once, at most so many at a time, in no particular order."""
+        """Give each id once, at most so many at a time, in no particular order.
+
+        A look-up may read a whole table for each: so there are as few as memory allows.
+        """
+        group: list[pa.StringArray] = []
+        held = size = 0
         for counted in self._counted():
             values = counted.field("values")
             for start in range(0, len(values), max_ids):
-                yield values.slice(start, max_ids)
+                part = values.slice(start, max_ids)
+                if held + len(part) > max_ids or size + part.nbytes > self._bound.bytes:
+                    yield from _joined(group)
+                    group, held, size = [], 0, 0
+                group.append(part)
+                held, size = held + len(part), size + part.nbytes
+        yield from _joined(group)
 
     def close(self) -> None:
         """Forget all ids."""
@@ -174,6 +185,11 @@ class IdSet:
             for ids in self._groups(file, extents):
                 deeper.add(ids)
             yield from deeper._counted()
+
+
+def _joined(group: list[pa.StringArray]) -> Iterator[pa.StringArray]:
+    if group:
+        yield pa.concat_arrays(group)
 
 
 def _copied(ids: pa.StringArray) -> pa.StringArray:

@@ -20,7 +20,7 @@ __all__ = ["check_ends", "check_removed", "edge_tables_at", "node_tables_of"]
 
 ENDS = ("src", "dst")
 _SHOWN = 10
-_AT_ONCE = 100_000
+_AT_ONCE = 262_144
 
 
 def node_tables_of(state: CatalogState, edge_key: str, column: str) -> tuple[str, ...]:

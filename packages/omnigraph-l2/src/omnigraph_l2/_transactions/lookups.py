@@ -6,7 +6,7 @@ files that this process wrote or has read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import attrs
 import pyarrow as pa
@@ -19,6 +19,7 @@ __all__ = ["Lookups", "missing", "present"]
 
 _BY_INDEX = 2_000
 _SMALL_FRAGMENT = 8_192
+_MOST_BYTES = 16 * 1024 * 1024
 
 
 @attrs.frozen
@@ -97,11 +98,26 @@ def present(
     if len(values) <= _BY_INDEX and _is_indexed(table, column):
         found = table.find(column, values.to_pylist(), columns=[column], fragments=fragments)
         return pc.unique(found.column(0))
+    scanned = table.scan(columns=[column], fragments=fragments)
     parts = [
-        pc.unique(batch.column(0).filter(pc.is_in(batch.column(0), value_set=values)))
-        for batch in table.scan(columns=[column], fragments=fragments)
+        pc.unique(some.filter(pc.is_in(some, value_set=values)))
+        for some in _gathered(scanned, len(values))
     ]
     return pc.unique(pa.chunked_array(parts, values.type))
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Array]:
+    """Put batches together: each look hashes all that is looked for, so let there be few."""
+    held: list[pa.Array] = []
+    count = size = 0
+    for batch in batches:
+        held.append(batch.column(0))
+        count, size = count + batch.num_rows, size + held[-1].nbytes
+        if count >= rows or size >= _MOST_BYTES:
+            yield pa.concat_arrays(held)
+            held, count, size = [], 0, 0
+    if held:
+        yield pa.concat_arrays(held)
 
 
 def missing(table: Table, column: str, values: pa.Array) -> pa.Array:

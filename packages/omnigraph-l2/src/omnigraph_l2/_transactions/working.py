@@ -30,7 +30,7 @@ from omnigraph_l2.errors import DuplicateIds
 __all__ = ["WorkingTable"]
 
 _SHOWN = 10
-_LOOKED_UP_AT_ONCE = 100_000
+_LOOKED_UP_AT_ONCE = 262_144
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -97,7 +97,9 @@ class WorkingTable:
             operation.close()
 
     def _learn(self, before: Table, operation: Operation) -> None:
-        if isinstance(operation, Append) and operation.ids is not None:
+        if not isinstance(operation, Append) or operation.ids is None:
+            return
+        if not operation.ids.on_disk:
             batches = list(islice(operation.ids.batches(_LOOKED_UP_AT_ONCE), 2))
             if len(batches) == 1:
                 self.lookups.remember(before, self.current, batches[0])
