@@ -94,7 +94,7 @@ def create(
     if not isinstance(schema, GraphSchema):
         raise InvalidSchema(problems=(f"it should be a GraphSchema, found {schema!r}",))
     refuse_unstorable(schema)
-    check_text("the actor of a commit", actor)
+    check_text("This commit", "its actor", actor)
     pointers = Pointers(root, clock)
     _refuse_taken(root, pointers, schema)
     pointers.probe()

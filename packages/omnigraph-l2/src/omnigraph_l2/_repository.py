@@ -6,11 +6,12 @@ Always: one handle serves many threads of one process. Reading needs no write ac
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from omnigraph_l1 import Durability, Storage, new_ulid
 from omnigraph_l2._branches.branches import Branches
@@ -26,6 +27,7 @@ from omnigraph_l2._catalog.planning import check_expectations
 from omnigraph_l2._creating import create
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
+from omnigraph_l2._given import check_timeout, refuse_pickling
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._opening import opened
 from omnigraph_l2._publishing.turns import Turns
@@ -43,7 +45,6 @@ from omnigraph_l2._transactions.version_facts import completed
 from omnigraph_l2.errors import (
     InvalidBranchName,
     InvalidRequest,
-    TransactionClosed,
     UnknownCommit,
 )
 
@@ -71,7 +72,6 @@ class Repository:
         self._open_branches = OpenBranches(
             root, pointers=self._pointers, listing=self._listing, log=self._log, turns=self._turns
         )
-        self._closed = False
 
     @classmethod
     def init(
@@ -157,7 +157,8 @@ class Repository:
         """
         with border():
             target = self._branch(branch)
-        check_text("an operation_hash", operation_hash)
+        check_text("This commit", "an operation_hash", operation_hash)
+        check_timeout("This transaction", timeout)
         author = Author(
             actor=self._actor if actor is None else actor,
             message=message,
@@ -196,6 +197,7 @@ class Repository:
         expected = {} if expected_table_versions is None else expected_table_versions
         check_expected(expected)
         check_changes(changes)
+        _check_publish("This publish", actor, message, timeout)
         with border():
             target = self._branch(branch)
             if not changes:
@@ -256,6 +258,7 @@ class Repository:
         done without losing or inventing values is ``InvalidSchema``, with every reason. None means
         that the schema was this one already. With ``dry_run`` the plan is given, and not applied.
         """
+        _check_publish("This evolve", actor, message, timeout)
         with border():
             evolver = self._evolver(branch)
             if dry_run:
@@ -316,15 +319,15 @@ class Repository:
 
     def close(self) -> None:
         """Flush, and let go of what is open. Closing twice does nothing."""
-        if self._closed:
+        if self._root.closed:
             return
         try:
             self.flush()
         finally:
-            self._closed = True
             self._root.close()
 
     def __enter__(self) -> Repository:  # noqa: PYI034  # Self needs Python 3.11
+        self._root.check_open()
         return self
 
     def __exit__(
@@ -334,6 +337,9 @@ class Repository:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a repository handle", "send its uri, and open it there")
 
     def __repr__(self) -> str:
         return f"<Repository at {self.uri}>"
@@ -353,8 +359,7 @@ class Repository:
         )
 
     def _branch(self, name: str) -> GraphBranch:
-        if self._closed:
-            raise TransactionClosed(what="repository handle", state="closed")
+        self._root.check_open()
         given: object = name
         if not isinstance(given, str):
             raise InvalidBranchName(name=repr(given), rule="it is text")
@@ -382,4 +387,10 @@ def _count(limit: object) -> int | None:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         reason = f"limit is a whole number from 0, or None for all, found {limit!r}"
         raise InvalidRequest(what="Reading the log", reason=reason)
-    return limit
+    return min(limit, sys.maxsize)
+
+
+def _check_publish(what: str, actor: object, message: object, timeout: object) -> None:
+    check_text(what, "its actor", actor)
+    check_text(what, "its message", message)
+    check_timeout(what, timeout)

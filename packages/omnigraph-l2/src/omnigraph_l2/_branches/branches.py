@@ -120,6 +120,7 @@ class Branches:
 
     def list(self) -> list[Branch]:
         """List all branches by name, main first. Internal ones are left out."""
+        self._root.check_open()
         with border():
             pointers = self._listing.pointers()
             found = [_of_pointer(each) for each in pointers.values() if each.name != MAIN]
@@ -150,6 +151,7 @@ class Branches:
 
         What those need stays until they are gone. Runs that are at work on it are aborted.
         """
+        self._root.check_open()
         with border():
             if name == MAIN or is_hidden(name):
                 reason = "main stays" if name == MAIN else "it is internal; a run ends by itself"

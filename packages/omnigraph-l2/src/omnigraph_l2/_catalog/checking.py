@@ -22,24 +22,24 @@ _MOST = 2**63
 
 def check_intent(intent: Intent) -> None:
     """Refuse a commit that could not be written down."""
-    check_text("the actor of a commit", intent.actor_id)
-    check_text("the message of a commit", intent.message)
-    check_text("an operation_hash", intent.operation_hash)
+    check_text("This commit", "its actor", intent.actor_id)
+    check_text("This commit", "its message", intent.message)
+    check_text("This commit", "its operation_hash", intent.operation_hash)
     check_expected(intent.expected)
     check_changes(intent.changes)
 
 
-def check_text(what: str, value: object) -> None:
+def check_text(what: str, name: str, value: object) -> None:
     """Refuse what is no text, or text that UTF-8 cannot write."""
     if value is None:
         return
     if not isinstance(value, str):
-        raise InvalidRequest(what="This commit", reason=f"{what} is text, found {value!r}")
+        raise InvalidRequest(what=what, reason=f"{name} is text, found {value!r}")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        reason = f"{what} holds half of a surrogate pair, which UTF-8 cannot write"
-        raise InvalidRequest(what="This commit", reason=reason) from error
+        reason = f"{name} holds half of a surrogate pair, which UTF-8 cannot write"
+        raise InvalidRequest(what=what, reason=reason) from error
 
 
 def check_expected(expected: object) -> None:

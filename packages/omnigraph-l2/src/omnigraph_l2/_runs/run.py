@@ -7,10 +7,12 @@ nobody else before it is published. What ended stays ended, except that a publis
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+from omnigraph_l2._catalog.checking import check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._errors.translating import border
+from omnigraph_l2._given import check_timeout, refuse_pickling
 from omnigraph_l2._runs.records import RunRecord, RunStatus
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.transaction import Transaction
@@ -131,6 +133,7 @@ class Run:
         Raises ``RunConflict`` where the target changed what the run read or wrote. None where
         there was nothing to publish.
         """
+        check_timeout("Publishing a run", timeout)
         with border():
             self._record, commit = self._workshop.publish(self._record, message, timeout)
         return commit
@@ -142,8 +145,12 @@ class Run:
 
     def fail(self, reason: str) -> None:
         """Give it up, and say why."""
+        check_text("Failing a run", "the reason", reason)
         with border():
             self._record = self._workshop.end(self._record, RunStatus.FAILED, reason)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a run", "send its run_id, and take it up there with repo.runs.get")
 
     def __repr__(self) -> str:
         return f"<Run {self.run_id} on {self.target_branch!r}: {self.status.value}>"

@@ -18,6 +18,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.making import owned_tables, remove_natives
 from omnigraph_l2._branches.names import is_hidden, run_branch
+from omnigraph_l2._catalog.checking import check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._events import emit
@@ -70,6 +71,8 @@ class Runs:
         That is so while it runs and once it is published, whatever target is given. Where it was
         aborted or failed, nothing of it was published, and another run is begun in its place.
         """
+        check_text("Beginning a run", "its operation_hash", operation_hash)
+        check_text("Beginning a run", "its actor", actor)
         with border():
             if is_hidden(target_branch):
                 reason = "the target is an internal branch"

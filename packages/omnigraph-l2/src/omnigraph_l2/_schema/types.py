@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 import attrs
 import pyarrow as pa
@@ -26,20 +27,37 @@ _ENDS = (
 )
 
 
+_A = TypeVar("_A")
+
+
 def _frozen(properties: Mapping[str, pa.DataType]) -> Mapping[str, pa.DataType]:
+    given: object = properties
+    if not isinstance(given, Mapping):
+        problem = f"properties are a mapping of names to pyarrow types, found {given!r}"
+        raise InvalidSchema(problems=(problem,))
     return MappingProxyType(dict(properties))
 
 
+def _listed(given: object, expected: str, kind: type[_A]) -> tuple[_A, ...]:
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        raise InvalidSchema(problems=(f"{expected}, found {given!r}",))
+    listed = tuple(given)
+    wrong = [f"{expected}, found {each!r} in it" for each in listed if not isinstance(each, kind)]
+    if wrong:
+        raise InvalidSchema(problems=tuple(wrong))
+    return listed
+
+
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names)
+    return _listed(names, "required is a list of names of properties", str)
 
 
 def _nodes(types: Iterable[NodeType]) -> tuple[NodeType, ...]:
-    return tuple(types)
+    return _listed(types, "nodes are a list of NodeType", NodeType)
 
 
 def _edges(types: Iterable[EdgeType]) -> tuple[EdgeType, ...]:
-    return tuple(types)
+    return _listed(types, "edges are a list of EdgeType", EdgeType)
 
 
 @attrs.frozen

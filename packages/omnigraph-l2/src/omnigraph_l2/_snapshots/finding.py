@@ -73,7 +73,8 @@ def _of_commit(root: Root, branch: GraphBranch, commit: GraphCommit) -> Snapshot
 
 
 def _newest_until(branch: GraphBranch, moment: datetime) -> GraphCommit:
-    if getattr(moment, "tzinfo", None) is None:
+    given: object = moment
+    if not isinstance(given, datetime) or moment.tzinfo is None:
         reason = f"as_of is a datetime with a time zone, found {moment!r}"
         raise InvalidRequest(what="A snapshot", reason=reason)
     for commit in branch.newest_first():

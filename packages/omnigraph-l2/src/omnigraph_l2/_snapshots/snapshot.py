@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NoReturn
 
 import pyarrow as pa
 from lance import LanceDataset
@@ -16,6 +17,7 @@ from omnigraph_l1 import Table
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
@@ -93,7 +95,8 @@ class Snapshot:
     ) -> pa.Table:
         """Read rows by id, through the index where there is one."""
         with table_border(table_key):
-            return self._open(table_key).find("id", list(ids), columns=columns)
+            listed = list(listed_ids("Finding in", table_key, ids))
+            return self._open(table_key).find("id", listed, columns=columns)
 
     def _open(self, table_key: str) -> Table:
         entry = self.entry(table_key)
@@ -104,10 +107,14 @@ class Snapshot:
 
     def entry(self, table_key: str) -> TableEntry:
         """Give the entry of a table, or raise ``UnknownTable``."""
+        check_key(table_key, self.tables)
         entry = self.tables.get(table_key)
         if entry is None:
             raise UnknownTable(table_key=table_key, known=tuple(self.tables))
         return entry
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a snapshot", "send its branch and version, and take it there")
 
     def __repr__(self) -> str:
         return f"<Snapshot of {self.branch!r} at version {self.version}: {len(self.tables)} tables>"

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from omnigraph_l1 import Durability, JsonRefs, Storage, Table, first_names, read_object
 from omnigraph_l2._storage.known_ids import KnownIds
+from omnigraph_l2.errors import TransactionClosed
 
 __all__ = ["Root"]
 
@@ -38,6 +39,8 @@ class Root:
         factory=OrderedDict, init=False, repr=False
     )
     known_ids: KnownIds = attrs.field(factory=KnownIds, init=False, repr=False)
+    closed: bool = attrs.field(default=False, init=False, repr=False)
+    """Whether the repository handle was closed. Snapshots can still be read then."""
     _files: dict[str, bool] = attrs.field(factory=dict, init=False, repr=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
     _workers: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
@@ -121,9 +124,15 @@ class Root:
             raise failures[0]
         return [future.result() for future in futures]
 
+    def check_open(self) -> None:
+        """Refuse to work for a repository handle that was closed."""
+        if self.closed:
+            raise TransactionClosed(what="repository handle", state="closed")
+
     def close(self) -> None:
         """Let go of handles and threads."""
         with self._lock:
+            self.closed = True
             self._handles.clear()
             workers, self._workers = self._workers, None
         if workers is not None:

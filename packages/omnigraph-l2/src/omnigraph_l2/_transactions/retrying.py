@@ -29,7 +29,12 @@ def retry(
     begin: Callable[[], Transaction], fn: Callable[[Transaction], _T], *, attempts: int
 ) -> _T:
     """Give what ``fn`` gave in the transaction that was published."""
-    if attempts < 1:
+    given: object = fn
+    if not callable(given):
+        reason = f"it runs a function of one transaction, found {fn!r}"
+        raise InvalidRequest(what="Retrying", reason=reason)
+    number: object = attempts
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         reason = f"attempts is a whole number from 1, found {attempts!r}"
         raise InvalidRequest(what="Retrying", reason=reason)
     pause = _FIRST_PAUSE

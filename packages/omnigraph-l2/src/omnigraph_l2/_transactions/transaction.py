@@ -26,6 +26,7 @@ from omnigraph_l2._data.incoming import Incoming, incoming
 from omnigraph_l2._data.spool import Spool
 from omnigraph_l2._errors.translating import border, table_border
 from omnigraph_l2._events import emit
+from omnigraph_l2._given import check_key, listed_ids
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._storage import Root
@@ -45,9 +46,7 @@ from omnigraph_l2._transactions.reads import Reads
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.working import WorkingTable
 from omnigraph_l2.errors import (
-    DataProblem,
     ExpectedVersionMismatch,
-    InvalidData,
     InvalidFilter,
     InvalidRequest,
     OperationRepeated,
@@ -104,6 +103,7 @@ class Transaction:
     def __enter__(self) -> Transaction:  # noqa: PYI034  # Self needs Python 3.11
         if self._ended != "not begun":
             raise TransactionClosed(what="transaction", state=self._ended)
+        self._root.check_open()
         with border():
             self._state = self._branch.catalog.refresh().state
             self._repeats = self._done_before(self._state)
@@ -192,15 +192,7 @@ class Transaction:
                 working.base.count(predicate)  # an invalid filter is told here, not at the end
             self._do(working, DeleteWhere(predicate=predicate))
         else:
-            if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-                reason = f"ids are several texts, found {ids!r}: put it in a list"
-                raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
-            listed: tuple[Any, ...] = tuple(ids)
-            wrong = [each for each in listed if not isinstance(each, str)]
-            if wrong:
-                problem = DataProblem("id", f"an id is text, found {wrong[0]!r}")
-                raise InvalidData(table_key=table_key, problems=(problem,))
-            self._do(working, DeleteIds(ids=listed))
+            self._do(working, DeleteIds(ids=listed_ids("Deleting from", table_key, ids)))
 
     def stage(self, table_key: str) -> WriteTarget:
         """Give what another process needs to write rows for a table. It can be pickled."""
@@ -246,7 +238,9 @@ class Transaction:
 
     def expect(self, table_key: str, version: int | None = None) -> None:
         """Publish only if this table is then still at a version: the one that is seen here."""
-        seen = self._open_state().latest(table_key)
+        state = self._open_state()
+        check_key(table_key, state.tables)
+        seen = state.latest(table_key)
         if version is not None and version != seen:
             raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=seen)
         self._expected[table_key] = seen
@@ -255,12 +249,14 @@ class Transaction:
     # Inside.
 
     def _open_state(self) -> CatalogState:
+        self._root.check_open()
         if self._ended or self._state is None:
             raise TransactionClosed(what="transaction", state=self._ended or "not begun")
         return self._state
 
     def _table(self, table_key: str) -> WorkingTable:
         state = self._open_state()
+        check_key(table_key, state.tables)
         working = self._working.get(table_key)
         if working is None:
             entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
@@ -279,13 +275,14 @@ class Transaction:
         return working
 
     def _current(self, table_key: str) -> Table:
+        state = self._open_state()
+        check_key(table_key, state.tables)
         self._read.add(table_key)
         working = self._working.get(table_key)
         if working is not None and working.operations:
             working.was_read = True
             with data_border(table_key):
                 return working.apply()
-        state = self._open_state()
         entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
         if working is not None:
             working.was_read = True
