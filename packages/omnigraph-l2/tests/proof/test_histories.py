@@ -14,7 +14,7 @@ from omnigraph_testing.histories import Kills, Outcome, Workload, check, run
 pytestmark = pytest.mark.usefixtures("processes")
 
 _TABLES = 3
-_BETWEEN_KILLS = (1.5, 2.5)
+_BETWEEN_KILLS = (2.0, 3.0)
 
 
 def test_transactions_of_processes_that_are_killed(place: Place, tmp_path: Path) -> None:
@@ -31,7 +31,8 @@ def test_transactions_of_processes_that_are_killed(place: Place, tmp_path: Path)
     )
     report = check(history)
     assert report.ok, str(report)
-    assert sum(each.outcome is Outcome.OK for each in history.transactions) > kills
+    # Less would mean that the processes did little but start.
+    assert sum(each.outcome is Outcome.OK for each in history.transactions) > kills / 2
     with place.open() as repository:
         log = repository.log()
         assert_linear(repository, len(log) - 1)
