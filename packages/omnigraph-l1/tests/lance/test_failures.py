@@ -422,6 +422,7 @@ def test_what_lance_does_not_raise_passes(error: type[BaseException]) -> None:
         ("403 Forbidden", AccessDenied),
         ("(os error 28)", StorageFull),
         ("error sending request", StoreUnavailable),
+        ("Commit result for version 3 is unknown: 403 Forbidden", StoreUnavailable),
         ("file size is too small", CorruptDataset),
         ("Not found: x", CorruptDataset),
         ("Duplicate field name", InvalidData),

@@ -58,6 +58,8 @@ class Symptom(Enum):
 
     CONFLICT_RETRYABLE = auto()
     CONFLICT_INCOMPATIBLE = auto()
+    COMMIT_UNKNOWN = auto()
+    """Lance itself could not find out. Its text quotes why, which says nothing of the commit."""
     HALF_MADE_BRANCH = auto()
     DATASET_EXISTS = auto()
     REF_EXISTS = auto()
@@ -82,6 +84,7 @@ _TEXTS: tuple[tuple[Symptom, str], ...] = (
     (Symptom.CONFLICT_RETRYABLE, r"^Retryable commit conflict"),
     (Symptom.CONFLICT_RETRYABLE, r"^Too many concurrent writers"),
     (Symptom.CONFLICT_RETRYABLE, r"^Commit conflict for version"),
+    (Symptom.COMMIT_UNKNOWN, r"Commit result for version \d+ is unknown"),
     (Symptom.HALF_MADE_BRANCH, r"Clone operation should not enter build_manifest"),
     (Symptom.DATASET_EXISTS, r"^Dataset already exists"),
     (Symptom.REF_EXISTS, r"^Ref conflict error:"),
@@ -167,6 +170,7 @@ _STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {
     Symptom.DENIED: AccessDenied,
     Symptom.FULL: StorageFull,
     Symptom.UNREACHABLE: StoreUnavailable,
+    Symptom.COMMIT_UNKNOWN: StoreUnavailable,
 }
 _DAMAGE = frozenset({Symptom.TORN, Symptom.MISSING, Symptom.VERSION_MISSING})
 _MISFITS = frozenset({Symptom.NULLS, Symptom.MISFIT})

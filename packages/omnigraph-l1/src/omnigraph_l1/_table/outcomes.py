@@ -7,6 +7,8 @@ neither find it nor rule it out, ``OutcomeUnknown`` names the id.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 from lance import LanceDataset, LanceOperation, Transaction
 
@@ -132,12 +134,18 @@ def commit_error(pinned: Pinned, operation: str, failure: LanceFailure, write_id
         return _conflict(pinned, operation, failure.resolution, failure.words)
     if failure.symptom in {Symptom.TORN, None}:
         # Lance reads what each version in between changed, and may panic at what it finds.
-        between = range(pinned.version + 1, latest(pinned).version + 1)
-        damaged = damaged_versions(pinned, between)
+        damaged = _damaged_since(pinned)
         if damaged:
             detail = f"version {damaged[0]} is damaged, so that what it changed is not known"
             return _conflict(pinned, operation, Resolution.RETRYABLE, detail)
     return failed_write_error(pinned, failure, write_id)
+
+
+def _damaged_since(pinned: Pinned) -> Sequence[int]:
+    try:
+        return damaged_versions(pinned, range(pinned.version + 1, latest(pinned).version + 1))
+    except L1Error:
+        return ()  # that one cannot look says nothing of the write
 
 
 def _conflict(

@@ -15,7 +15,13 @@ from contextlib import contextmanager, suppress
 import attrs
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import CorruptDataset, DatasetNotFound, StaleBranch
+from omnigraph_l1.errors import (
+    CorruptDataset,
+    DatasetNotFound,
+    L1Error,
+    OutcomeUnknown,
+    StaleBranch,
+)
 from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._catalog.rows import (
@@ -30,7 +36,7 @@ from omnigraph_l2._catalog.state import CatalogState, empty_state, fold
 from omnigraph_l2._manifest.migrations import check, migrate
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
-from omnigraph_l2.errors import UnknownBranch
+from omnigraph_l2.errors import OmniGraphError, UnknownBranch
 
 __all__ = ["Catalog", "Loaded", "load", "read_rows"]
 
@@ -144,7 +150,7 @@ class Catalog:
             )
         with self._lock:
             if not commit.follows_base:
-                return self._follow(commit.table)
+                return self._followed_after(write_id, commit.table)
             written = Loaded(
                 table=commit.table,
                 state=fold(before.state, rows, commit.version),
@@ -158,6 +164,15 @@ class Catalog:
         """Follow to a version that upkeep made."""
         with self._lock:
             self._follow(table)
+
+    def _followed_after(self, write_id: str, table: Table) -> Loaded:
+        """Follow to a version that one's own write made: failing at that is no failure of it."""
+        try:
+            return self._follow(table)
+        except (L1Error, OmniGraphError) as error:
+            raise OutcomeUnknown(
+                place=str(table.place), write_id=write_id, detail=str(error)
+            ) from error
 
     def _follow(self, table: Table) -> Loaded:
         if self._loaded is None:

@@ -226,15 +226,15 @@ class Publisher:
                 each.unsettled_sequence = made.made.sequence
                 each.lost_detail = unknown.detail
             return unknown.detail
+        for each, made in planned:
+            each.unsettled_sequence = made.made.sequence
+            each.lost_detail = "the write was acknowledged and is not in the newest version"
         if time.monotonic() - started > _SLOW_SECONDS:
             # So slow that versions in between may have been cleaned: believe only the newest.
             loaded = self._catalog.refresh()
         failpoint(_VISIBLE)
-        for each, made in planned:
+        for each, _ in planned:
             each.result = loaded.state.commit(each.intent.graph_commit_id)
-            if each.result is None:
-                each.unsettled_sequence = made.made.sequence
-                each.lost_detail = "the write was acknowledged and is not in the newest version"
         self._around.published(loaded)
         return "" if all(each.result for each, _ in planned) else "the write is not to be seen"
 

@@ -1,0 +1,62 @@
+"""Publishes that happened although their author could not hear of it, because the store went."""
+
+from __future__ import annotations
+
+import pytest
+
+from omnigraph_l1 import Table
+from omnigraph_l1.failpoints import handling
+from omnigraph_l2 import GraphSchema, NodeType, Repository
+from omnigraph_l2._publishing import publisher
+from omnigraph_l2.errors import CommitOutcomeUnknown
+from omnigraph_testing import Answer, CutReply, Effect, FaultyS3, Operation, Rule, Twice
+
+VERSIONS = "*/__manifest/_versions/*"
+LANDED: dict[str, Effect | None] = {
+    "cut": CutReply(),
+    # The second request is refused by what the first one did: as where a client sends again.
+    "sent again": Twice("second"),
+    "failed": Answer(500, applied=True),
+    "compacted": None,
+    "slow": None,
+}
+
+
+@pytest.mark.parametrize("how", LANDED)
+def test_a_store_that_is_gone_right_after_the_publish(
+    faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """It is never told as something that did not happen, whatever the last word of the store."""
+    effect = LANDED[how]
+    schema = GraphSchema(nodes=[NodeType("A")])
+    direct = faulty_s3.direct
+    uri, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    with Repository.init(uri, schema, storage_options=options) as repo:
+        for name in "xy":
+            with repo.transaction() as tx:
+                tx.append("node:A", [{"id": name}])
+        landed: list[Operation] = []
+
+        def at_publish(name: str) -> None:
+            if name == "l2.publish.planned":
+                if how == "slow":
+                    monkeypatch.setattr(publisher, "_SLOW_SECONDS", 0.0)
+                if how == "compacted":
+                    place = f"{direct.uri('repo')}/__manifest"
+                    Table.open(place, storage_options=direct.storage_options).compact()
+                if effect is not None:
+                    faulty_s3.inject(Rule(effect, "PUT", key=VERSIONS, times=1))
+                faulty_s3.inject(Rule(Answer(403), predicate=afterwards))
+
+        def afterwards(operation: Operation) -> bool:
+            is_publish = operation.method == "PUT" and "/__manifest/_versions/" in operation.key
+            if landed or is_publish:
+                landed.append(operation)
+            return len(landed) > 1
+
+        tx = repo.transaction(timeout=2)
+        with pytest.raises(CommitOutcomeUnknown) as unknown, handling(at_publish), tx:
+            tx.append("node:A", [{"id": "mine"}])
+        faulty_s3.clear()
+        assert unknown.value.commit_id == tx.commit_id
+        assert repo.commit(tx.commit_id) == repo.log()[0]
