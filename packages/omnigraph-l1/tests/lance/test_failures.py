@@ -242,6 +242,7 @@ OTHERWISE = {
     r"Range started at 0 and ended at 0",
     r"request or response body error",
     r"<Code>NoSuchBucket</Code>",
+    r"Commit result for version \d+ is unknown",
 }
 
 
@@ -301,6 +302,20 @@ def test_other_texts_of_a_store(faulty_s3: FaultyS3) -> None:
     first = lance.dataset(dataset.uri, version=1, storage_options=options)
     faulty_s3.obstore("t").put(f"_versions/{2**64 - 1 - 2}.manifest", b"")
     recognised(provoked(first.versions), r"Range started at 0 and ended at 0")
+
+
+@pytest.mark.integration
+def test_lance_cannot_find_out(faulty_s3: FaultyS3) -> None:
+    """That it may not look does not mean that it was not allowed to write."""
+    options = {**faulty_s3.storage_options, "client_max_retries": "0"}
+    dataset = make(faulty_s3.uri("t"), "a", options=options)
+    operation = LanceOperation.Append(write_fragments(rows("b"), dataset))
+    faulty_s3.inject(Rule(Answer(500, applied=True), "PUT", key="*/_versions/*"))
+    faulty_s3.inject(Rule(Answer(403), "HEAD", key="*/_versions/*"))
+    failure = provoked(lambda: commit(dataset, operation, 1))
+    faulty_s3.clear()
+    recognised(failure, r"Commit result for version \d+ is unknown")
+    assert again(dataset).version == 2
 
 
 class Expired(http.server.BaseHTTPRequestHandler):
