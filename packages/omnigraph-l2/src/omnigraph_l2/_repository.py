@@ -41,7 +41,7 @@ from omnigraph_l2._snapshots.finding import snapshot_at
 from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.retrying import retry
 from omnigraph_l2._transactions.transaction import Author, Transaction
-from omnigraph_l2._transactions.version_facts import completed
+from omnigraph_l2._transactions.version_facts import check_there, completed
 from omnigraph_l2.errors import (
     InvalidBranchName,
     InvalidRequest,
@@ -203,6 +203,8 @@ class Repository:
             if not changes:
                 check_expectations(target.catalog.refresh().state, expected)
                 return None
+            for change in changes:
+                check_there(change, self._root)
             intent = Intent(
                 graph_commit_id=new_ulid(),
                 changes=tuple(completed(change, self._root) for change in changes),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+import lance
 import pyarrow as pa
 import pytest
 from graphs import PEOPLE, PERSON, SCHEMA, like, meanwhile, rows, with_types
@@ -184,9 +185,10 @@ def test_an_update_without_expectations_does_not_bring_a_type_back(
 ) -> None:
     """A writer that publishes by hand has the next version, and the type is gone."""
     entry = repo.snapshot().tables["node:Person"]
-    update = TableUpdate(
-        table_key="node:Person", table_version=entry.table_version + 1, row_count=2
-    )
+    dataset = repo.snapshot().dataset("node:Person")
+    written = lance.write_dataset(dataset.to_table().slice(0, 0), dataset.uri, mode="append")
+    assert written.version == entry.table_version + 1
+    update = TableUpdate(table_key="node:Person", table_version=written.version, row_count=2)
     other.evolve(WITHOUT_PERSON)
     with pytest.raises(ExpectedVersionMismatch):
         repo.publish([update], expected_table_versions={"node:Person": entry.table_version})

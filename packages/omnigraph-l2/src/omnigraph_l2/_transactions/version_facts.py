@@ -1,4 +1,7 @@
-"""What a catalog row says of a version beside its number: for the original program, not for us."""
+"""What a catalog row says of a version beside its number: for the original program, not for us.
+
+And whether such a version is there at all, where somebody else says that it wrote it.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,27 @@ from typing import Any
 import attrs
 
 from omnigraph_l1 import Table, table_path
+from omnigraph_l1.errors import BadInput, CorruptDataset, NotFound
 from omnigraph_l2._catalog.changes import Change, TableUpdate
 from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import InvalidChange
 
-__all__ = ["completed", "version_metadata"]
+__all__ = ["check_there", "completed", "version_metadata"]
 
 
 _LAST = 2**64 - 1
+
+
+def check_there(change: Change, root: Root) -> None:
+    """Refuse a version that cannot be opened: nobody could read the table again."""
+    if not isinstance(change, TableUpdate):
+        return
+    path = table_path(change.table_key)
+    try:
+        root.open(path, branch=change.table_branch, version=change.table_version)
+    except (NotFound, BadInput, CorruptDataset) as error:
+        reason = f"its version {change.table_version} cannot be opened. {error}"
+        raise InvalidChange(table_key=change.table_key, reason=reason) from error
 
 
 def completed(change: Change, root: Root) -> Change:
