@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tx_support import KNOWS, PERSON, add, edge, ids, load_once, write_elsewhere
+from tx_support import CITY, KNOWS, PERSON, add, edge, ids, load_once, write_elsewhere
 
+from omnigraph_l1.failpoints import handling
 from omnigraph_l2 import Repository, Transaction
 from omnigraph_l2.errors import DanglingEdges, DuplicateIds, InvalidData, InvalidRequest
 from omnigraph_testing import Crash
@@ -51,6 +52,25 @@ def test_two_do_one_operation_at_once(repo: Repository) -> None:
         first = load(repo, "h", "x")
     assert tx.commit == first.commit
     assert ids(repo, PERSON) == ["a", "b", "x"]
+
+
+def test_an_operation_that_the_catalog_has_dropped_meanwhile(repo: Repository) -> None:
+    """A slow writer finds what another did, though the catalog was pruned since it looked."""
+    theirs: list[Transaction] = []
+
+    def meanwhile(name: str) -> None:
+        if name == "l2.table.committed" and not theirs:
+            with Repository.open(repo.uri, durability="none") as other:
+                theirs.append(other.transaction(operation_hash="h"))
+                with theirs[0] as tx:
+                    tx.append(CITY, [{"id": "x"}])
+                for number in range(130):
+                    add(other, f"{number}", table_key=CITY)
+
+    with handling(meanwhile), repo.transaction(operation_hash="h") as mine:
+        mine.append(PERSON, [{"id": "x"}])
+    assert mine.commit == theirs[0].commit
+    assert ids(repo, PERSON) == ["a", "b"]
 
 
 def test_another_process_repeats_it(repo: Repository, crash: Crash) -> None:

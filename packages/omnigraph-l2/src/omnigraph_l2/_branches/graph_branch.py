@@ -70,6 +70,7 @@ class GraphBranch:
             Surroundings(
                 parent=self._parent,
                 was_published=self._was_published,
+                operation=self.operation,
                 check=self._ready,
                 published=self._published,
             ),

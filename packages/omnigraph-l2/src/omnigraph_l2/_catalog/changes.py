@@ -59,6 +59,8 @@ class Intent:
     message: str | None = None
     run_id: str | None = None
     operation_hash: str | None = None
+    not_done_through: int = 0
+    """The sequence of the commit up to which it was seen that nobody has done the operation."""
     merged_parent_commit_id: str | None = None
     reads: frozenset[str] = frozenset()
     """On the branch of a run: the tables that were read."""

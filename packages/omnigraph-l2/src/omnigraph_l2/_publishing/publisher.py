@@ -24,7 +24,7 @@ from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.changes import Intent
 from omnigraph_l2._catalog.commits import Published
-from omnigraph_l2._catalog.planning import Plan, plan
+from omnigraph_l2._catalog.planning import Plan, operation_digest, plan
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._errors.translating import translated
 from omnigraph_l2._events import emit
@@ -33,6 +33,7 @@ from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2.errors import (
     CommitOutcomeUnknown,
     OmniGraphError,
+    OperationRepeated,
     PublishConflict,
     RowLevelCasContention,
 )
@@ -58,6 +59,8 @@ class Surroundings:
     """The head of the branch, where the catalog itself does not hold it too."""
     was_published: Callable[[str, CatalogState], Published | None]
     """Look a commit up that the catalog does not hold any more."""
+    operation: Callable[[CatalogState, str], str | None]
+    """Tell which commit an operation made, by its digest, if it was done."""
     check: Callable[[], None]
     """Raise where nobody may publish now."""
     published: Callable[[Loaded], None]
@@ -198,6 +201,7 @@ class Publisher:
             if touched & each.intent.touched:
                 continue
             try:
+                self._check_operation(each.intent, state)
                 made = plan(state, each.intent, parent)
             except OmniGraphError as error:
                 self._fail([each], place, error)
@@ -206,6 +210,15 @@ class Publisher:
             state, parent = made.after, made.made
             planned.append((each, made))
         return planned
+
+    def _check_operation(self, intent: Intent, state: CatalogState) -> None:
+        """Look further back than the catalog goes, where it may have dropped the operation."""
+        oldest = state.publishes[0].sequence if state.publishes else 0
+        if intent.operation_hash is None or oldest <= intent.not_done_through + 1:
+            return
+        done = self._around.operation(state, operation_digest(intent.operation_hash))
+        if done is not None:
+            raise OperationRepeated(operation_hash=intent.operation_hash, commit_id=done)
 
     def _write(self, base: Loaded, planned: list[tuple[_Waiting, Plan]], place: str) -> str:
         """Write what is planned, on its base; give why it was refused, or nothing."""

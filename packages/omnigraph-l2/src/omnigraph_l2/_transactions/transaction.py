@@ -355,7 +355,7 @@ class Transaction:
                     return None
                 try:
                     return self._branch.publish(
-                        self._intent(prepared), timeout=max(1.0, deadline - time.monotonic())
+                        self._intent(prepared, state), timeout=max(1.0, deadline - time.monotonic())
                     )
                 except OperationRepeated:
                     pass  # somebody did it at this very moment: it is found when looked for again
@@ -371,7 +371,7 @@ class Transaction:
         commit_id = self._branch.operation(state, operation_digest(self._author.operation_hash))
         return None if commit_id is None else self._branch.find(commit_id)
 
-    def _intent(self, prepared: Prepared) -> Intent:
+    def _intent(self, prepared: Prepared, seen: CatalogState) -> Intent:
         return Intent(
             graph_commit_id=self._commit_id,
             changes=prepared.changes,
@@ -381,6 +381,7 @@ class Transaction:
             message=self._author.message,
             run_id=self._author.run_id,
             operation_hash=self._author.operation_hash,
+            not_done_through=seen.last_sequence,
             reads=self._reads.to_keep,
         )
 
