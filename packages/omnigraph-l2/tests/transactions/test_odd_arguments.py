@@ -14,6 +14,7 @@ from tx_support import KNOWS, PERSON
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import (
+    DanglingEdges,
     InvalidData,
     InvalidRequest,
     InvalidSchema,
@@ -159,3 +160,15 @@ def test_a_closed_handle_changes_nothing(repo: Repository) -> None:
         assert again.branches.get("side").name == "side"
         assert again.snapshot().read(PERSON) == snapshot.read(PERSON)
         assert again.snapshot().tables[KNOWS].row_count == snapshot.tables[KNOWS].row_count
+
+
+def test_a_delete_of_very_many_ids(repo: Repository) -> None:
+    """It takes those that are there, passes the others over, and is checked for edges."""
+    many = [f"m{n}" for n in range(3000)]
+    with repo.transaction() as tx:
+        tx.append(PERSON, [{"id": each} for each in many])
+    with repo.transaction() as tx:
+        tx.delete(PERSON, ids=[*many, *many, *(f"x{n}" for n in range(3000))])
+    assert sorted(repo.snapshot().read(PERSON)["id"].to_pylist()) == ["a", "b"]
+    with pytest.raises(DanglingEdges), repo.transaction() as tx:
+        tx.delete(PERSON, ids=["a", *many])

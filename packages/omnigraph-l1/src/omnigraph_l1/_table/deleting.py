@@ -26,6 +26,7 @@ __all__ = ["stage_delete", "stage_delete_keys"]
 
 _OFFSET_BITS = 32
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
+_LOOKED_AT_ONCE = 65_536
 
 
 def stage_delete(pinned: Pinned, predicate: str) -> Staged:
@@ -54,7 +55,11 @@ def stage_delete_keys(pinned: Pinned, key: str, values: Iterable[Any]) -> Staged
     pinned.refuse_stale()
 
     def matching() -> Iterator[pa.Array]:
-        scanner = pinned.dataset.scanner(columns=[key], with_row_address=True)
+        scanner = pinned.dataset.scanner(
+            columns=[key],
+            with_row_address=True,
+            batch_size=_LOOKED_AT_ONCE,  # each look hashes all the keys: let there be few
+        )
         for batch in scanner.to_batches():
             yield batch["_rowaddr"].filter(pc.is_in(batch[key], value_set=wanted))
 

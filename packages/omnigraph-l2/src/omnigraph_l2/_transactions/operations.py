@@ -14,8 +14,11 @@ import pyarrow as pa
 from omnigraph_l1 import Staged, Table, WrittenFragments
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._data.spool import Spool
+from omnigraph_l2._transactions.lookups import present
 
 __all__ = ["Append", "DeleteIds", "DeleteWhere", "Operation", "Overwrite", "Upsert"]
+
+_FOUND_BY_FILTER = 2_000
 
 
 class Operation(Protocol):
@@ -118,7 +121,10 @@ class DeleteIds:
 
     def doomed(self, on: Table) -> pa.Table:
         """Read the ids of the rows that it would delete."""
-        return on.find("id", self.ids, columns=["id"])
+        if len(self.ids) <= _FOUND_BY_FILTER:
+            return on.find("id", self.ids, columns=["id"])
+        found = present(on, "id", pa.array(self.ids, pa.string()).unique())
+        return pa.table({"id": found})
 
     def close(self) -> None:
         """Nothing is kept."""
