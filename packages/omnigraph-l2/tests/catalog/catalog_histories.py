@@ -106,9 +106,9 @@ def _changes(draw: Any, state: CatalogState) -> list[Change]:
                     table_branch=draw(st.sampled_from(OWNERS)),
                 )
             )
-        elif kind == "drop" and latest:
+        elif kind == "drop" and latest and key in state.tables:
             changes.append(
-                TableTombstone(table_key=key, table_version=latest + draw(st.integers(1, 3)))
+                TableTombstone(table_key=key, table_version=latest + draw(st.integers(0, 3)))
             )
         elif kind == "hand over" and key in state.tables:
             entry = state.tables[key]

@@ -86,8 +86,7 @@ DROPPED = after((register(), update(5)), (drop(6),))
         (AT_5, (update(6), update(6, rows=1)), "twice"),
         (AT_5, (drop(6), drop(6)), "twice"),
         (AT_5, (register(), register()), "twice"),
-        (AT_5, (drop(4),), "above the visible version, which is 5"),
-        (AT_5, (drop(5),), "above the visible version, which is 5"),
+        (AT_5, (drop(4),), "visible version is 5; up to 4 hides nothing"),
         (DROPPED, (drop(6),), "dropped already, up to version 6"),
         (DROPPED, (drop(5),), "dropped already, up to version 6"),
         (DROPPED, (update(6),), "not above version 6, which is dropped"),
@@ -141,6 +140,15 @@ def test_what_expectations_are_compared_with(state: CatalogState, key: str, actu
         plan(state, intent(change, expected={key: actual + 1}), state.head)
     assert (raised.value.table_key, raised.value.actual) == (key, actual)
     assert raised.value.expected == actual + 1
+
+
+def test_what_was_seen_is_not_what_was_dropped_at_its_version() -> None:
+    """The number of the tombstone is that of the version; a transaction is told all the same."""
+    dropped = plan(AT_5, intent(drop(5)), AT_5.head).after
+    change = register("node:Other")
+    assert plan(dropped, intent(change, expected={A: 5}), dropped.head)
+    with pytest.raises(ExpectedVersionMismatch, match="dropped"):
+        plan(dropped, intent(change, expected={A: 5}, expects_visible=True), dropped.head)
 
 
 def test_a_broken_expectation_comes_before_a_bad_change() -> None:

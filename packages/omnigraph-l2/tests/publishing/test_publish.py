@@ -129,6 +129,18 @@ def test_dropping_and_coming_back(repo: Repository) -> None:
     assert A in repo.snapshot(commit=genesis.graph_commit_id).tables
 
 
+def test_a_drop_at_the_visible_version_itself(repo: Repository) -> None:
+    """It hides the table, whose number stays; a transaction that saw the table is told."""
+    stale, looking = repo.transaction(), repo.transaction()
+    with pytest.raises(ExpectedVersionMismatch, match="dropped"), stale as tx:
+        tx.append(A, [{"id": "late"}])
+        assert repo.publish([TableTombstone(table_key=A, table_version=1)]) is not None
+    assert A not in repo.snapshot().tables
+    assert repo.publish([], expected_table_versions={A: 1}) is None
+    with pytest.raises(UnknownTable), looking as tx:
+        tx.append(A, [{"id": "late"}])
+
+
 REFUSED: list[tuple[type[OmniGraphError], Callable[[Repository], list[Any]]]] = [
     (InvalidChange, lambda repo: [written(repo, B, "x")]),
     (InvalidChange, lambda repo: [TableTombstone(table_key=B, table_version=1)]),
@@ -136,7 +148,7 @@ REFUSED: list[tuple[type[OmniGraphError], Callable[[Repository], list[Any]]]] = 
     (InvalidChange, lambda repo: [TableUpdate(table_key=A, table_version=0, row_count=0)]),
     (InvalidChange, lambda repo: [written(repo, A, "x")] * 2),
     (InvalidChange, lambda repo: [TableTombstone(table_key=A, table_version=0)]),
-    (InvalidChange, lambda repo: [TableTombstone(table_key=A, table_version=1)] * 2),
+    (InvalidChange, lambda repo: [TableTombstone(table_key=A, table_version=2)] * 2),
     (InvalidChange, lambda repo: [register(A, "nodes/elsewhere")]),
     (InvalidChange, lambda repo: [register(B, "../outside")]),
     (InvalidChange, lambda repo: [register(B), register(B)]),

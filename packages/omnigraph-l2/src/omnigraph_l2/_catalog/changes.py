@@ -64,6 +64,8 @@ class Intent:
     merged_parent_commit_id: str | None = None
     reads: frozenset[str] = frozenset()
     """On the branch of a run: the tables that were read."""
+    expects_visible: bool = False
+    """Whether what is expected must be visible: a table can be dropped at the very version."""
     same_types_as: CatalogState | None = attrs.field(default=None, repr=False)
     """A state whose tables must still be those that are there, registered as they were."""
 

@@ -62,11 +62,13 @@ def operation_digest(operation_hash: str) -> str:
     return hashlib.sha256(operation_hash.encode()).hexdigest()
 
 
-def check_expectations(state: CatalogState, expected: Mapping[str, int]) -> None:
-    """Refuse where a table is not at the version that was expected."""
+def check_expectations(
+    state: CatalogState, expected: Mapping[str, int], *, visible: bool = False
+) -> None:
+    """Refuse where a table is not at the version that was expected, or not ``visible`` there."""
     for table_key, version in expected.items():
         actual = state.latest(table_key)
-        if actual != version:
+        if actual != version or (visible and table_key not in state.tables):
             raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=actual)
 
 
@@ -87,7 +89,7 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     """Plan one commit on top of ``parent``, the head of the branch."""
     check_intent(intent)
     _check_operation(state, intent)
-    check_expectations(state, intent.expected)
+    check_expectations(state, intent.expected, visible=intent.expects_visible)
     if intent.same_types_as is not None:
         check_types(state, intent.same_types_as)
     _check_changes(state, intent.changes)
@@ -229,12 +231,8 @@ def _check_tombstone(state: CatalogState, change: TableTombstone) -> None:
     if change.table_version <= tombstone:
         reason = f"it was dropped already, up to version {tombstone}"
         raise InvalidChange(table_key=change.table_key, reason=reason)
-    if change.table_version <= latest:
-        # At the visible version itself, who expects that version would not notice the drop.
-        reason = (
-            f"a tombstone stands above the visible version, which is {latest}, "
-            f"found {change.table_version}"
-        )
+    if change.table_version < latest:
+        reason = f"its visible version is {latest}; up to {change.table_version} hides nothing"
         raise InvalidChange(table_key=change.table_key, reason=reason)
 
 

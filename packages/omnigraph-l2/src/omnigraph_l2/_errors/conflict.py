@@ -38,10 +38,10 @@ class ExpectedVersionMismatch(Conflict):
     actual: int
 
     def __str__(self) -> str:
+        found = "was dropped there" if self.actual == self.expected else f"is at {self.actual}"
         return (
-            f"{self.table_key} should have been at version {self.expected}, but is at "
-            f"{self.actual}: somebody published first. Read it again and decide anew; "
-            "repo.retry does that."
+            f"{self.table_key} should have been at version {self.expected}, but {found}: somebody "
+            "published first. Read it again and decide anew; repo.retry does that."
         )
 
 

@@ -156,6 +156,7 @@ class RunPublisher:
             graph_commit_id=self.record.run_id,
             changes=tuple(each for each in updates if each is not None),
             expected=work.expected,
+            expects_visible=True,
             created_at=self.clock(),
             actor_id=self.record.actor_id,
             message=message,

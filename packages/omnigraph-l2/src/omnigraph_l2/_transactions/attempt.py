@@ -72,7 +72,7 @@ class Attempt:
 
         Rows that were made for other columns are not moved: what they mean is the caller's.
         """
-        check_expectations(state, self._expected)
+        check_expectations(state, self._expected, visible=True)
         for working in self._working.values():
             if not working.operations:
                 continue
@@ -111,7 +111,7 @@ class Attempt:
         self._root.at_once(finished, busy)
         changed = [working for working in busy if working.is_changed]
         if not changed:
-            check_expectations(state, self._expected)
+            check_expectations(state, self._expected, visible=True)
             return None
         # Also those that nothing was found to change in: that is what they were seen to hold.
         expected = {working.key: working.entry.table_version for working in busy}

@@ -330,7 +330,9 @@ class Transaction:
         state = self._open_state()
         if not any(working.operations for working in self._working.values()):
             if self._expected:
-                check_expectations(self._branch.catalog.refresh().state, self._expected)
+                check_expectations(
+                    self._branch.catalog.refresh().state, self._expected, visible=True
+                )
             return None
         attempt = Attempt(
             self._branch,
@@ -376,6 +378,7 @@ class Transaction:
             graph_commit_id=self._commit_id,
             changes=prepared.changes,
             expected=prepared.expected,
+            expects_visible=True,
             created_at=self._clock(),
             actor_id=self._author.actor,
             message=self._author.message,
