@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from lance.schema import LanceSchema
 
-__all__ = ["columns_of", "extended", "without"]
+__all__ = ["column_identities", "columns_of", "extended", "without"]
 
 _ID, _PARENT_ID = 0x18, 0x20  # tags of Lance's message for a field: a number, as a varint
 _SEVEN_BITS, _MORE = 0x7F, 0x80
@@ -24,6 +24,12 @@ _SEVEN_BITS, _MORE = 0x7F, 0x80
 def columns_of(schema: LanceSchema) -> str:
     """Write down the columns with their numbers: where it is equal, data files mean the same."""
     return json.dumps([_column(field) for field in schema.fields()])
+
+
+def column_identities(schema: LanceSchema) -> dict[str, str]:
+    """Give the numbers and the type of each column, as text, by name."""
+    columns = [_column(field) for field in schema.fields()]
+    return {name: json.dumps([numbers, type_]) for name, numbers, type_, _ in columns}
 
 
 def without(schema: LanceSchema, names: Collection[str]) -> LanceSchema:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._places import Place
-from omnigraph_l1._table import indexing, opening, reading, refs
+from omnigraph_l1._table import comparing, indexing, opening, reading, refs
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.indexing import IndexInfo
 from omnigraph_l1._table.pinned import Pinned
@@ -58,6 +58,19 @@ class ReadSide:
         A column that was dropped and added again is another one.
         """
         return reading.same_columns(self._pinned, other._pinned)
+
+    def columns(self) -> Mapping[str, str]:
+        """Give what tells each column from another that bore its name, by name."""
+        return comparing.columns(self._pinned)
+
+    def common_version(self, other: ReadSide) -> int | None:
+        """Give the last version that the lineages of both share: None where all, 0 where none."""
+        return comparing.common_version(self._pinned, other._pinned)
+
+    @property
+    def has_row_ids(self) -> bool:
+        """Whether rows keep their ids, and know the version of their last change."""
+        return comparing.has_row_ids(self._pinned)
 
     @property
     def dataset(self) -> LanceDataset:

@@ -173,7 +173,13 @@ class FragmentFiles:
     """The files of one fragment. A file never changes; rows are taken out of it by marking them."""
 
     data: tuple[str, ...]
-    has_deletions: bool
+    deletions: str | None
+    """What marks rows as deleted; None where all rows are there."""
+
+    @property
+    def has_deletions(self) -> bool:
+        """Whether rows are marked as deleted."""
+        return self.deletions is not None
 
 
 def fragment_files(pinned: Pinned) -> dict[int, FragmentFiles]:
@@ -183,10 +189,14 @@ def fragment_files(pinned: Pinned) -> dict[int, FragmentFiles]:
         return {
             f.fragment_id: FragmentFiles(
                 tuple(file.path for file in f.metadata.files),
-                f.metadata.deletion_file is not None,
+                _deletions(f.metadata.deletion_file),
             )
             for f in pinned.dataset.get_fragments()
         }
+
+
+def _deletions(file: Any | None) -> str | None:
+    return None if file is None else f"{file.read_version}-{file.id}"
 
 
 def _chosen(pinned: Pinned, fragments: Collection[int] | None) -> list[Any] | None:
