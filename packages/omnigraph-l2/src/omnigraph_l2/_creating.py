@@ -58,7 +58,10 @@ from omnigraph_l2._storage.layout import (
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2.errors import InvalidSchema, RepositoryExists
 
-__all__ = ["create", "registration_metadata", "was_begun"]
+__all__ = ["REGISTERED", "create", "registration_metadata", "was_begun"]
+
+REGISTERED = frozenset({"endpoints", "unique"})
+"""What ``registration_metadata`` says, where there is something to say."""
 
 _CATALOG = declare("l2.init.catalog", "the catalog is made, and empty")
 _TABLES = declare("l2.init.tables", "the datasets of the types are made")
@@ -134,9 +137,12 @@ def was_begun(catalog: Table) -> bool:
 
 def registration_metadata(declared: NodeType | EdgeType) -> dict[str, object]:
     """Say of a type what its columns do not say."""
-    if isinstance(declared, NodeType):
-        return {}
-    return {"endpoints": {"src": declared.source, "dst": declared.target}}
+    said: dict[str, object] = {}
+    if isinstance(declared, EdgeType):
+        said["endpoints"] = {"src": declared.source, "dst": declared.target}
+    if declared.unique:
+        said["unique"] = list(declared.unique)
+    return said
 
 
 def _refuse_taken(root: Root, pointers: Pointers, schema: GraphSchema) -> None:

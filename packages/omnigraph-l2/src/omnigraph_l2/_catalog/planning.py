@@ -200,7 +200,7 @@ def _check_changes(state: CatalogState, changes: Iterable[Change]) -> None:
         if isinstance(change, RegisterTable):
             _check_registration(state, change)
             continue
-        if change.table_key not in registered and change.table_key not in state.registrations:
+        if change.table_key not in registered and state.registration(change.table_key) is None:
             reason = "it is not registered; register it in the same call"
             raise InvalidChange(table_key=change.table_key, reason=reason)
         if isinstance(change, TableTombstone):
@@ -214,7 +214,7 @@ def _check_registration(state: CatalogState, change: RegisterTable) -> None:
     if change.table_path != proper:
         reason = f"its dataset belongs at {proper}, not at {change.table_path}"
         raise InvalidChange(table_key=change.table_key, reason=reason)
-    before = state.registrations.get(change.table_key)
+    before = state.registration(change.table_key)
     if before is not None:
         if before.location != change.table_path:
             reason = f"it is registered at {before.location}, not at {change.table_path}"

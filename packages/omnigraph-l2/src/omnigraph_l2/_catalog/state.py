@@ -131,6 +131,11 @@ class CatalogState:
             if known.registration is not None
         }
 
+    def registration(self, table_key: str) -> Registration | None:
+        """Give what was registered under a table key, visible or not."""
+        known = self.known.get(table_key)
+        return None if known is None else known.registration
+
     def latest(self, table_key: str) -> int:
         """Give the version that an expectation is compared with; 0 where there is no table."""
         entry = self.tables.get(table_key)

@@ -15,6 +15,7 @@ __all__ = [
     "DanglingEdges",
     "DataProblem",
     "DuplicateIds",
+    "DuplicateValues",
     "InvalidBranchName",
     "InvalidChange",
     "InvalidData",
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidLocation",
     "InvalidRequest",
     "InvalidSchema",
+    "InvalidTagName",
     "TransactionClosed",
 ]
 
@@ -109,6 +111,33 @@ class DuplicateIds(BadInput):
 
 
 @define(kw_only=True, slots=False)
+class DuplicateValues(BadInput):
+    """A property that is declared unique would have a value in more than one row."""
+
+    kind: ClassVar[str] = "duplicate_values"
+    table_key: str
+    property: str
+    existing: tuple[str, ...]
+    """Values, as text, that other rows have already (the first of them)."""
+    repeated: tuple[str, ...]
+    """Values that stand more than once in what was written (the first of them)."""
+
+    def __str__(self) -> str:
+        found = [
+            f"{words}: {', '.join(map(repr, values))}"
+            for words, values in (
+                ("values that other rows have", self.existing),
+                ("values that stand more than once in the data", self.repeated),
+            )
+            if values
+        ]
+        return (
+            f"{self.property!r} of {self.table_key} is unique, found {'; '.join(found)}. Change "
+            "or leave out these rows. Nothing was published."
+        )
+
+
+@define(kw_only=True, slots=False)
 class DanglingEdges(BadInput):
     """Edges would be left without the node at one of their ends."""
 
@@ -156,8 +185,20 @@ class InvalidBranchName(BadInput):
 
 
 @define(kw_only=True, slots=False)
+class InvalidTagName(BadInput):
+    """A name breaks the rule for tags, which is that for branches."""
+
+    kind: ClassVar[str] = "invalid_tag_name"
+    name: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.name!r} cannot be the name of a tag: {self.rule}."
+
+
+@define(kw_only=True, slots=False)
 class BranchInUse(BadInput):
-    """A branch was to be deleted from which others started."""
+    """A branch was to be deleted that others need: what started from it, or tags on it."""
 
     kind: ClassVar[str] = "branch_in_use"
     branch: str
@@ -165,15 +206,14 @@ class BranchInUse(BadInput):
     """Graph branches that started from it."""
     runs: tuple[str, ...]
     """Runs that are at work on it."""
+    tags: tuple[str, ...] = ()
+    """Tags of commits that are on it."""
 
     def __str__(self) -> str:
-        found = [
-            f"{words}: {', '.join(map(repr, names))}"
-            for words, names in (("branches", self.children), ("runs", self.runs))
-            if names
-        ]
+        needs = (("branches", self.children), ("runs", self.runs), ("tags", self.tags))
+        found = [f"{words}: {', '.join(map(repr, names))}" for words, names in needs if names]
         return (
-            f"Branch {self.branch!r} cannot be deleted, because others started from it: "
+            f"Branch {self.branch!r} cannot be deleted, because others need it: "
             f"{'; '.join(found)}. Delete or end those first, or say force=True: its name is free "
             "then, and what the others need stays. Nothing was changed."
         )

@@ -28,7 +28,7 @@ from omnigraph_l2._catalog.changes import (
 )
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
-from omnigraph_l2._creating import registration_metadata
+from omnigraph_l2._creating import REGISTERED, registration_metadata
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._events import emit
 from omnigraph_l2._evolving.planning import Present, plan_evolution
@@ -36,17 +36,19 @@ from omnigraph_l2._evolving.steps import (
     AddProperty,
     AddType,
     ChangeEnds,
+    ChangeUnique,
     DropProperty,
     DropType,
     EvolvePlan,
     EvolveStep,
 )
-from omnigraph_l2._evolving.tables import begun, emptied, reshaped
+from omnigraph_l2._evolving.tables import begun, declared, emptied, reshaped
 from omnigraph_l2._publishing.turns import Turns, lineage
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots.snapshot import declared_type
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import ORIGINAL_SCHEMA_FILES
+from omnigraph_l2._transactions.unique import check_unique
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2.errors import ExpectedVersionMismatch, InvalidRequest
 
@@ -198,18 +200,25 @@ class Evolver:
             table = begun(self.root, self.branch, key, columns, above=state.latest(key))
             return [_registered(key, wanted, {}), _updated(key, table, rows=0)]
         base = self.branch.lineage(state.tables[key])
+        # Also where only the declaration changes there is a new version, so that a writer that
+        # checked its rows against the old one is refused.
         if any(isinstance(step, ChangeEnds) for step in steps):
-            # A new version, so that a writer that checked edges against the old ends is refused.
             table = emptied(base, columns, above=base.version)
-            before = state.registrations[key].metadata
-            changes: list[Change] = [_registered(key, wanted, before)]
         else:
             dropped = [step.name for step in steps if isinstance(step, DropProperty)]
             added = [
                 pa.field(step.name, step.type) for step in steps if isinstance(step, AddProperty)
             ]
             table = reshaped(base, dropped, added)
-            changes = []
+            unique = [
+                name for step in steps if isinstance(step, ChangeUnique) for name in step.added
+            ]
+            check_unique(key, unique, None, table)
+            if table is base:
+                table = declared(base)
+        changes: list[Change] = []
+        if any(isinstance(step, ChangeEnds | ChangeUnique) for step in steps):
+            changes.append(_registered(key, wanted, state.registrations[key].metadata))
         self.root.remember(state.tables[key].table_path, table)
         return [*changes, _updated(key, table, rows=table.count())]
 
@@ -228,7 +237,8 @@ def _not_in_both(
 
 
 def _registered(key: str, wanted: GraphSchema, before: Mapping[str, Any]) -> RegisterTable:
-    metadata = {**before, **registration_metadata(wanted[key])}
+    unknown = {name: value for name, value in before.items() if name not in REGISTERED}
+    metadata = {**unknown, **registration_metadata(wanted[key])}
     return RegisterTable(table_key=key, table_path=table_path(key), metadata=metadata)
 
 

@@ -16,6 +16,7 @@ from omnigraph_l2._evolving.steps import (
     AddProperty,
     AddType,
     ChangeEnds,
+    ChangeUnique,
     DropProperty,
     DropType,
     EvolvePlan,
@@ -154,6 +155,10 @@ def _property_steps(
     for name, type_ in after.properties.items():
         if name not in before.properties:
             yield AddProperty(table_key=key, name=name, type=type_, rows=rows)
+    added = tuple(name for name in after.unique if name not in before.unique)
+    removed = tuple(name for name in before.unique if name not in after.unique)
+    if added or removed:
+        yield ChangeUnique(table_key=key, added=added, removed=removed)
 
 
 def _ends(declared: NodeType | EdgeType) -> tuple[str | None, ...]:

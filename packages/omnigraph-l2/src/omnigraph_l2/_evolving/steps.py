@@ -18,6 +18,7 @@ __all__ = [
     "AddProperty",
     "AddType",
     "ChangeEnds",
+    "ChangeUnique",
     "DropProperty",
     "DropType",
     "EvolvePlan",
@@ -105,7 +106,27 @@ class ChangeEnds:
         return f"let {named(self.table_key)}, which has no edges, go {ends}"
 
 
-EvolveStep: TypeAlias = AddType | DropType | AddProperty | DropProperty | ChangeEnds
+@attrs.frozen(kw_only=True)
+class ChangeUnique:
+    """Declare properties unique, or no longer. Rows that are there are checked."""
+
+    table_key: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = [
+            f"{words} {', '.join(map(repr, names))}"
+            for words, names in (
+                ("require unique values of", self.added),
+                ("allow equal values of", self.removed),
+            )
+            if names
+        ]
+        return f"{' and '.join(said)} in {named(self.table_key)}"
+
+
+EvolveStep: TypeAlias = AddType | DropType | AddProperty | DropProperty | ChangeEnds | ChangeUnique
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from omnigraph_l1 import Table, table_path
+from omnigraph_l1 import Table, new_ulid, table_path
 from omnigraph_l1.errors import CommitConflict, DatasetExists, L1Error
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.graph_branch import GraphBranch
@@ -21,12 +21,15 @@ from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.exact import done_exactly
 
-__all__ = ["begun", "emptied", "reshaped"]
+__all__ = ["begun", "declared", "emptied", "reshaped"]
 
 _CREATED = declare("l2.evolve.created", "the dataset of a new type is made, and nobody can see it")
 _EMPTIED = declare("l2.evolve.emptied", "a dataset is empty and has the columns that are wanted")
 _DROPPED = declare("l2.evolve.dropped", "columns are gone from a table, and nobody can see it")
 _ADDED = declare("l2.evolve.added", "columns are added to a table, and nobody can see it")
+_DECLARED = declare("l2.evolve.declared", "a table has a version for its new declaration, unseen")
+
+_CHANGED = "omnigraph:declared"
 
 _PATIENCE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
@@ -76,6 +79,13 @@ def reshaped(base: Table, dropped: Sequence[str], added: Sequence[pa.Field]) -> 
     if added:
         table = done_exactly(table, lambda on: on.add_columns(added))
         failpoint(_ADDED)
+    return table
+
+
+def declared(base: Table) -> Table:
+    """Give a new version of a table with the same rows, for a declaration that has changed."""
+    table = done_exactly(base, lambda on: on.configure({_CHANGED: new_ulid()}))
+    failpoint(_DECLARED)
     return table
 
 

@@ -17,6 +17,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._catalog.changes import Intent, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.declarations import unique_properties
 from omnigraph_l2._catalog.planning import operation_digest
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._errors.translating import table_border
@@ -35,7 +36,6 @@ from omnigraph_l2.errors import (
 __all__ = ["RunPublisher", "published_commit", "published_commits"]
 
 _APPLIED = declare("l2.run.applied", "the changes of a run are on its target, nobody sees them")
-_INDEXED = ("id",)
 
 
 def published_commit(target: GraphBranch, run_id: str) -> GraphCommit | None:
@@ -171,7 +171,8 @@ class RunPublisher:
             done = self.root.open(
                 made.table_path, branch=made.table_branch, version=made.table_version
             )
-            result = applied(self.target.lineage(entry), done, entry.table_version, _INDEXED)
+            indexed = ("id", *unique_properties(work.after, key))
+            result = applied(self.target.lineage(entry), done, entry.table_version, indexed)
             if result.version == entry.table_version:
                 return None  # what the run did to it, it undid
             self.root.remember(entry.table_path, result)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-__all__ = ["name_problems", "property_problems", "type_name_problems"]
+__all__ = ["name_problems", "property_problems", "type_name_problems", "unique_problems"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
@@ -46,6 +46,23 @@ def property_problems(type_name: str, name: object, type_: object) -> Iterator[s
         plain = _plain(inner)
         if plain is not None:
             yield f"property {name!r} of {type_name!r} has the type {inner}; declare it as {plain}"
+
+
+def unique_problems(type_name: str, name: object, type_: object) -> Iterator[str]:
+    """Check the type of a property that is unique: its values must be equal or not, exactly."""
+    types = pa.types
+    kinds = (
+        types.is_string,
+        types.is_integer,
+        types.is_date,
+        types.is_timestamp,
+        types.is_decimal,
+    )
+    if isinstance(type_, pa.DataType) and not any(kind(type_) for kind in kinds):
+        yield (
+            f"property {name!r} of {type_name!r} cannot be unique, because it is {type_}; text, "
+            "whole numbers, decimals, dates and timestamps can"
+        )
 
 
 def _plain(type_: pa.DataType) -> str | None:  # noqa: C901, PLR0911 - one answer for each kind

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import table_path
-from omnigraph_l2._schema.checking import name_problems, property_problems, type_name_problems
+from omnigraph_l2._schema.checking import (
+    name_problems,
+    property_problems,
+    type_name_problems,
+    unique_problems,
+)
 from omnigraph_l2.errors import InvalidSchema
 
 __all__ = ["EdgeType", "GraphSchema", "NodeType", "refuse_unstorable", "storing_problems"]
@@ -49,7 +54,7 @@ def _listed(given: object, expected: str, kind: type[_A]) -> tuple[_A, ...]:
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return _listed(names, "required is a list of names of properties", str)
+    return _listed(names, "required and unique are lists of names of properties", str)
 
 
 def _nodes(types: Iterable[NodeType]) -> tuple[NodeType, ...]:
@@ -68,6 +73,8 @@ class NodeType:
     properties: Mapping[str, pa.DataType] = attrs.field(factory=dict, converter=_frozen)
     required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties that may not be null."""
+    unique: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
+    """The properties of which no two rows have the same value. Nulls are no values."""
 
     @property
     def table_key(self) -> str:
@@ -80,7 +87,7 @@ class NodeType:
         return pa.schema([*_ID, *_columns(self)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _node, (self.name, dict(self.properties), self.required)
+        return _reduced(self)
 
 
 @attrs.frozen
@@ -97,6 +104,8 @@ class EdgeType:
     properties: Mapping[str, pa.DataType] = attrs.field(factory=dict, converter=_frozen)
     required: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties that may not be null."""
+    unique: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
+    """The properties of which no two rows have the same value. Nulls are no values."""
 
     @property
     def table_key(self) -> str:
@@ -109,8 +118,7 @@ class EdgeType:
         return pa.schema([*_ID, *_ENDS, *_columns(self)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        recipe = (self.name, self.source, self.target, dict(self.properties), self.required)
-        return _edge, recipe
+        return _reduced(self)
 
 
 @attrs.frozen(kw_only=True)
@@ -135,18 +143,13 @@ class GraphSchema:
         return any(each.table_key == table_key for each in self.types)
 
 
-def _node(name: str, properties: dict[str, pa.DataType], required: tuple[str, ...]) -> NodeType:
-    return NodeType(name, properties, required=required)
+def _reduced(declared: NodeType | EdgeType) -> tuple[object, ...]:
+    fields = {each.name: getattr(declared, each.name) for each in attrs.fields(type(declared))}
+    return _remade, (type(declared), {**fields, "properties": dict(declared.properties)})
 
 
-def _edge(
-    name: str,
-    source: str | None,
-    target: str | None,
-    properties: dict[str, pa.DataType],
-    required: tuple[str, ...],
-) -> EdgeType:
-    return EdgeType(name, source, target, properties, required=required)
+def _remade(kind: type[NodeType | EdgeType], fields: Mapping[str, Any]) -> NodeType | EdgeType:
+    return kind(**fields)
 
 
 def _columns(declared: NodeType | EdgeType) -> Iterator[pa.Field]:
@@ -163,6 +166,11 @@ def _problems(declared: NodeType | EdgeType) -> Iterator[str]:
     for name in declared.required:
         if name not in declared.properties:
             yield f"{declared.name!r} requires {name!r}, which is no property of it"
+    for name in declared.unique:
+        if name not in declared.properties:
+            yield f"{declared.name!r} has {name!r} as unique, which is no property of it"
+        else:
+            yield from unique_problems(declared.name, name, declared.properties[name])
 
 
 def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> Iterator[str]:

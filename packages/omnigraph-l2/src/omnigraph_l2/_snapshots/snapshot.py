@@ -15,6 +15,7 @@ from lance import LanceDataset
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.declarations import endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
@@ -135,11 +136,13 @@ def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> Nod
     fields = [field for field in schema if field.name not in given]
     properties = {field.name: field.type for field in fields}
     required = tuple(field.name for field in fields if not field.nullable)
+    unique = unique_properties(state, table_key)
     if kind == "node":
-        return NodeType(name, properties, required=required)
-    registration = state.registrations.get(table_key)
-    ends = {} if registration is None else registration.metadata.get("endpoints") or {}
-    return EdgeType(name, ends.get("src"), ends.get("dst"), properties, required=required)
+        return NodeType(name, properties, required=required, unique=unique)
+    ends = endpoints(state, table_key)
+    return EdgeType(
+        name, ends.get("src"), ends.get("dst"), properties, required=required, unique=unique
+    )
 
 
 def _told(table_key: str, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ import attrs
 from omnigraph_l1 import Table
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._catalog.changes import Change, TableUpdate
+from omnigraph_l2._catalog.declarations import unique_properties
 from omnigraph_l2._catalog.planning import check_expectations
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._data.ids import IdSet
@@ -34,8 +35,6 @@ from omnigraph_l2._transactions.working import WorkingTable
 from omnigraph_l2.errors import ExpectedVersionMismatch
 
 __all__ = ["Attempt", "Prepared"]
-
-_INDEXED = {"node": ("id",), "edge": ("id",)}
 
 
 @attrs.frozen(kw_only=True)
@@ -106,7 +105,7 @@ class Attempt:
 
         def finished(working: WorkingTable) -> None:
             with data_border(working.key), table_border(working.key):
-                working.finish(_INDEXED[working.key.partition(":")[0]])
+                working.finish(unique_properties(state, working.key))
 
         self._root.at_once(finished, busy)
         changed = [working for working in busy if working.is_changed]

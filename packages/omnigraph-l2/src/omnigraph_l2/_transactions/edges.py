@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import pyarrow as pa
 
 from omnigraph_l1 import Table
+from omnigraph_l2._catalog.declarations import endpoints
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._transactions.lookups import Lookups, present
@@ -25,7 +26,7 @@ _AT_ONCE = 262_144
 
 def node_tables_of(state: CatalogState, edge_key: str, column: str) -> tuple[str, ...]:
     """Name the node tables in which an end of an edge may be."""
-    named = _endpoints(state, edge_key).get(column)
+    named = endpoints(state, edge_key).get(column)
     if named is not None:
         return (f"node:{named}",)
     # Declared by the original program: then any node will do.
@@ -91,12 +92,6 @@ def check_removed(
             used = present(edges(edge_key), column, elsewhere)
             if len(used):
                 raise _dangling(edge_key, column, node_keys, used)
-
-
-def _endpoints(state: CatalogState, edge_key: str) -> Mapping[str, str]:
-    registration = state.registrations.get(edge_key)
-    found = {} if registration is None else registration.metadata.get("endpoints") or {}
-    return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
 def _dangling(

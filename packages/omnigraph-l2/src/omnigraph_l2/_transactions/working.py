@@ -25,6 +25,7 @@ from omnigraph_l2._transactions.operations import (
     Operation,
     Overwrite,
 )
+from omnigraph_l2._transactions.unique import check_unique
 from omnigraph_l2.errors import DuplicateIds
 
 __all__ = ["WorkingTable"]
@@ -46,6 +47,8 @@ class WorkingTable:
     was_read: bool = False
     checks_ends: bool = False
     """Whether the ends of edges that others wrote are to be collected."""
+    is_finished: bool = False
+    """Whether it was checked and kept up as it is."""
     written_ends: tuple[IdSet, IdSet] | None = None
     removed: IdSet | None = None
     """The ids that the operations applied so far have taken out."""
@@ -68,6 +71,7 @@ class WorkingTable:
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
         self.entry, self.base, self.current, self.applied = entry, base, base, 0
+        self.is_finished = False
         self._forget()
 
     def apply(self) -> Table:
@@ -83,11 +87,13 @@ class WorkingTable:
             self.applied += 1
         return self.current
 
-    def finish(self, indexed: tuple[str, ...]) -> Table:
-        """Apply everything, and do the upkeep that is due."""
+    def finish(self, unique: tuple[str, ...]) -> Table:
+        """Apply everything, check what is declared unique, and do the upkeep that is due."""
         self.apply()
-        if self.is_changed:
-            self.current = kept_up(self.current, indexed)
+        if self.is_changed and not self.is_finished:
+            check_unique(self.key, unique, self.base, self.current)
+            self.current = kept_up(self.current, ("id", *unique))
+        self.is_finished = True
         return self.current
 
     def close(self) -> None:
