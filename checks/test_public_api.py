@@ -72,6 +72,8 @@ PUBLIC: dict[str, set[str]] = {
         "TableEntry",
         "TableTombstone",
         "TableUpdate",
+        "Tag",
+        "Tags",
         "Transaction",
         "WriteTarget",
     },

@@ -16,6 +16,8 @@ from omnigraph_l2._evolving import (
 )
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
+from omnigraph_l2._references.tag_refs import Tag
+from omnigraph_l2._references.tags import Tags
 from omnigraph_l2._repository import Repository
 from omnigraph_l2._runs import Run, Runs, RunStatus
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
@@ -52,6 +54,8 @@ __all__ = [
     "TableEntry",
     "TableTombstone",
     "TableUpdate",
+    "Tag",
+    "Tags",
     "Transaction",
     "WriteTarget",
 ]

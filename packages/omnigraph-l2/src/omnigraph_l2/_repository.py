@@ -10,16 +10,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
-from types import TracebackType
-from typing import Any, Literal, NoReturn, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
-from omnigraph_l1 import Durability, Storage, new_ulid
+from omnigraph_l1 import Durability, new_ulid
 from omnigraph_l2._branches.branches import Branches
-from omnigraph_l2._branches.graph_branch import GraphBranch
-from omnigraph_l2._branches.listing import Listing
-from omnigraph_l2._branches.opened import OpenBranches
-from omnigraph_l2._branches.pointers import MAIN, Pointers
-from omnigraph_l2._branches.starting import Starts
+from omnigraph_l2._branches.pointers import MAIN
 from omnigraph_l2._catalog.changes import Change, Intent
 from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
@@ -27,23 +22,20 @@ from omnigraph_l2._catalog.planning import check_expectations
 from omnigraph_l2._creating import create
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
-from omnigraph_l2._given import check_timeout, refuse_pickling
-from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._given import check_timeout
+from omnigraph_l2._handle import Handle, root_of
 from omnigraph_l2._opening import opened
-from omnigraph_l2._publishing.turns import Turns
+from omnigraph_l2._references.tags import Tags
 from omnigraph_l2._runs import Runs
 from omnigraph_l2._runs.beginning import Beginner
 from omnigraph_l2._runs.operations import Operations
 from omnigraph_l2._runs.registry import Registry
 from omnigraph_l2._schema import GraphSchema
 from omnigraph_l2._snapshots import Snapshot
-from omnigraph_l2._snapshots.finding import snapshot_at
-from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.retrying import retry
 from omnigraph_l2._transactions.transaction import Author, Transaction
 from omnigraph_l2._transactions.version_facts import check_there, completed
 from omnigraph_l2.errors import (
-    InvalidBranchName,
     InvalidRequest,
     UnknownCommit,
 )
@@ -58,20 +50,8 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-class Repository:
+class Repository(Handle):
     """A graph on disk or in an object store. ``init`` makes one, ``open`` opens one."""
-
-    def __init__(self, root: Root, *, actor: str | None, clock: Callable[[], datetime]) -> None:
-        self._root = root
-        self._actor = actor
-        self._clock = clock
-        self._turns = Turns(root)
-        self._log = GraphLog(root)
-        self._pointers = Pointers(root, clock)
-        self._listing = Listing(root, self._pointers)
-        self._open_branches = OpenBranches(
-            root, pointers=self._pointers, listing=self._listing, log=self._log, turns=self._turns
-        )
 
     @classmethod
     def init(
@@ -84,7 +64,7 @@ class Repository:
     ) -> Repository:
         """Make a repository where nothing is. After a crash, just call it again."""
         with border():
-            root = _root(uri, storage_options, durability)
+            root = root_of(uri, storage_options, durability)
             create(root, schema or GraphSchema(), actor=actor, clock=_now)
         return cls(root, actor=actor, clock=_now)
 
@@ -98,15 +78,10 @@ class Repository:
     ) -> Repository:
         """Open a repository."""
         with border():
-            root = _root(uri, storage_options, durability)
+            root = root_of(uri, storage_options, durability)
             repository = cls(root, actor=actor, clock=_now)
             opened(root, repository._branch(MAIN).catalog, repository._pointers)
         return repository
-
-    @property
-    def uri(self) -> str:
-        """Where the repository is."""
-        return self._root.place
 
     # Reading.
 
@@ -116,12 +91,16 @@ class Repository:
         *,
         version: int | None = None,
         commit: str | None = None,
+        tag: str | None = None,
         as_of: datetime | None = None,
     ) -> Snapshot:
-        """Give the graph as it is, or as it was at a version, a commit, or a moment."""
+        """Give the graph as it is, or as it was at a version, a commit, a tag, or a moment.
+
+        A tag knows its branch by itself.
+        """
         with border():
-            return snapshot_at(
-                self._root, self._branch(branch), version=version, commit=commit, as_of=as_of
+            return self._references.snapshot(
+                branch, version=version, commit=commit, tag=tag, as_of=as_of
             )
 
     def log(self, branch: str = MAIN, limit: int | None = None) -> list[GraphCommit]:
@@ -272,7 +251,7 @@ class Repository:
                 timeout=timeout,
             )
 
-    # Branches and runs.
+    # Branches, tags and runs.
 
     @property
     def branches(self) -> Branches:
@@ -282,11 +261,24 @@ class Repository:
             pointers=self._pointers,
             listing=self._listing,
             log=self._log,
-            starts=self._starts,
+            references=self._references,
+            tags=self._tag_refs,
             clock=self._clock,
             open=self._branch,
             forget=self._open_branches.forget,
             runs=self.runs,
+        )
+
+    @property
+    def tags(self) -> Tags:
+        """The tags, names of commits that keep their data: create, list and delete them."""
+        return Tags(
+            root=self._root,
+            refs=self._tag_refs,
+            references=self._references,
+            pointers=self._pointers,
+            clock=self._clock,
+            actor=self._actor,
         )
 
     @property
@@ -306,7 +298,7 @@ class Repository:
             beginner=lambda settled: Beginner(
                 root=self._root,
                 log=self._log,
-                starts=self._starts,
+                references=self._references,
                 registry=registry,
                 operations=Operations(self._root),
                 clock=self._clock,
@@ -314,73 +306,10 @@ class Repository:
             ),
         )
 
-    def flush(self) -> None:
-        """Write down in the log what this handle has published, so that other programs see it."""
-        with border():
-            self._open_branches.flush()
-
-    def close(self) -> None:
-        """Flush, and let go of what is open. Closing twice does nothing."""
-        if self._root.closed:
-            return
-        try:
-            self.flush()
-        finally:
-            self._root.close()
-
-    def __enter__(self) -> Repository:  # noqa: PYI034  # Self needs Python 3.11
-        self._root.check_open()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __reduce__(self) -> NoReturn:
-        refuse_pickling("a repository handle", "send its uri, and open it there")
-
-    def __repr__(self) -> str:
-        return f"<Repository at {self.uri}>"
-
-    @property
-    def _starts(self) -> Starts:
-        return Starts(
-            root=self._root,
-            listing=self._listing,
-            open=self._branch,
-            find=self._open_branches.find,
-        )
-
     def _evolver(self, branch: str) -> Evolver:
         return Evolver(
             root=self._root, branch=self._branch(branch), turns=self._turns, clock=self._clock
         )
-
-    def _branch(self, name: str) -> GraphBranch:
-        self._root.check_open()
-        given: object = name
-        if not isinstance(given, str):
-            raise InvalidBranchName(name=repr(given), rule="it is text")
-        return self._open_branches.get(name)
-
-
-def _root(
-    uri: str | os.PathLike[str],
-    storage_options: Mapping[str, Any] | None,
-    durability: Durability | str | None,
-) -> Root:
-    storage = Storage.resolve(uri, storage_options)
-    try:
-        kind = Durability.FULL if durability is None else Durability(durability)
-    except ValueError as error:
-        known = " or ".join(repr(each.value) for each in Durability)
-        reason = f"durability is {known}, found {durability!r}"
-        raise InvalidRequest(what=f"Opening {storage.place}", reason=reason) from error
-    return Root(storage, kind)
 
 
 def _count(limit: object) -> int | None:

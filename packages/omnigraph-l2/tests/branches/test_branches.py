@@ -16,6 +16,8 @@ from omnigraph_l2.errors import (
     InvalidRequest,
     UnknownBranch,
     UnknownCommit,
+    UnknownReference,
+    UnknownVersion,
 )
 
 
@@ -212,11 +214,13 @@ def test_what_cannot_be_created(repo: Repository) -> None:
         with pytest.raises(BranchExists):
             repo.branches.create(taken)
     for source in ("nope", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "__run__x", "__schema_apply_lock__"):
-        with pytest.raises(UnknownBranch) as told:
+        with pytest.raises(UnknownReference) as told:
             repo.branches.create("new", source)
-        assert told.value.branch == source
+        assert told.value.reference == source
     with pytest.raises(InvalidRequest):
-        repo.branches.create("new", 3)  # type: ignore[arg-type]
+        repo.branches.create("new", 3.5)  # type: ignore[arg-type]
+    with pytest.raises(UnknownVersion):
+        repo.branches.create("new", 999)
     assert [each.name for each in repo.branches.list()] == ["main", "side"]
 
 

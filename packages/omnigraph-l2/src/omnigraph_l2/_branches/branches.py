@@ -23,9 +23,10 @@ from omnigraph_l2._branches.listing import Children, Listing
 from omnigraph_l2._branches.making import fork_natives, owned_tables, remove_natives
 from omnigraph_l2._branches.names import is_hidden, native_name
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
-from omnigraph_l2._branches.starting import Starts
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._references.resolving import References
+from omnigraph_l2._references.tag_refs import TagRefs
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
@@ -78,28 +79,33 @@ class Branches:
     _pointers: Pointers
     _listing: Listing
     _log: GraphLog
-    _starts: Starts
+    _references: References
+    _tags: TagRefs
     _clock: Callable[[], datetime]
     _open: Callable[[str], GraphBranch]
     _forget: Callable[[str], None]
     _runs: RunsAtWork
 
-    def create(self, name: str, source: str | Snapshot = MAIN) -> Branch:
-        """Start a branch: at the head of another, at a commit (by id), or at a snapshot."""
+    def create(self, name: str, source: str | int | Snapshot = MAIN) -> Branch:
+        """Start a branch: at the head of another, a tag, a commit (by id), or a snapshot.
+
+        A number is a version of main.
+        """
         with border():
             if name == MAIN:
                 raise BranchExists(branch=name)
             native = native_name(name)
             if self._is_there(name):
                 raise BranchExists(branch=name)
-            start, newest = self._starts.find(source)
+            start = self._references.find(source)
+            self._references.check_held(start)
             try:
-                version = fork_natives(self._root, self._log, native, start, newest)
+                version = fork_natives(self._root, self._log, native, start)
                 # Whoever deletes the source looks for branches of it after it has lost its name.
-                self._starts.check_still_there(start)
+                self._references.check_held(start)
             except (L1Error, OmniGraphError):
                 remove_natives(self._root, native, ())
-                self._starts.check_still_there(start)  # then that is the reason
+                self._references.check_held(start)  # then that is the reason
                 raise
             now = self._clock()
             pointer = Pointer(
@@ -108,7 +114,7 @@ class Branches:
                 parent_branch=start.branch,
                 parent_manifest_version=start.version,
                 manifest_version=version,
-                head_commit_id=start.head_commit_id,
+                head_commit_id=start.commit_id,
                 created_at=now,
                 updated_at=now,
             )
@@ -147,7 +153,7 @@ class Branches:
             )
 
     def delete(self, name: str, *, force: bool = False) -> None:
-        """Delete a branch. With ``force`` also where others started from it.
+        """Delete a branch. With ``force`` also where others started from it, or tags name it.
 
         What those need stays until they are gone. Runs that are at work on it are aborted.
         """
@@ -159,23 +165,33 @@ class Branches:
             native = self._listing.native(name) or name
             children = self._listing.children(native)
             live = self._runs.live(children.runs)
-            if (children.branches or live) and not force:
-                raise BranchInUse(branch=name, children=children.branches, runs=live)
+            tags = self._tagged(native)
+            if (children.branches or live or tags) and not force:
+                raise BranchInUse(branch=name, children=children.branches, runs=live, tags=tags)
             tables = self._tables_of(name)
-            self._unname(name, native, children)
+            self._unname(name, native, children, tags)
             self._forget(name)
             failpoint(_UNNAMED)
             self._runs.end_all(children.runs)
-            remove_natives(self._root, native, tables)
+            if not self._tagged(native):  # again: a tag that came late found the name still there
+                remove_natives(self._root, native, tables)
 
-    def _unname(self, name: str, native: str, children: Children) -> None:
+    def _tagged(self, native: str) -> tuple[str, ...]:
+        """Name the tags whose commit is on a native branch."""
+        return tuple(each.name for each in self._tags.list() if each.native_branch == native)
+
+    def _unname(self, name: str, native: str, children: Children, tags: tuple[str, ...]) -> None:
         """Take the name away: from then on there is no such branch."""
         if self._pointers.delete(name, native):
             return
         if native != name:
             raise UnknownBranch(place=self._root.place, branch=name)
+        if tags:
+            # The original program made it: its native branch is all there is, and they need it.
+            raise BranchInUse(
+                branch=name, children=children.branches, runs=children.runs, tags=tags
+            )
         try:
-            # The original program made it: its native branch is all there is.
             self._root.open(MANIFEST).delete_branch(native)
         except NoSuchBranch as error:
             raise UnknownBranch(place=self._root.place, branch=name) from error

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from omnigraph_l1.errors import L1Error, UnknownBranch
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._catalog.state import CatalogState, later_rows
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._manifest.catalog import Loaded, read_rows
+from omnigraph_l2._manifest.catalog import read_rows
+from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import COMMITS, MANIFEST
 
-__all__ = ["Start", "fork_natives", "owned_tables", "remove_natives"]
+__all__ = ["fork_natives", "owned_tables", "remove_natives"]
 
 _LOG_FORKED = declare("l2.branch.log_forked", "the log has the new native branch")
 _CATALOG_FORKED = declare("l2.branch.catalog_forked", "the catalog has it, no pointer names it")
@@ -30,27 +29,9 @@ _LOG_REMOVED = declare("l2.branch.log_removed", "the log lost the native branch 
 _TABLES_REMOVED = declare("l2.branch.tables_removed", "so did the tables that it had written to")
 
 
-@attrs.frozen(kw_only=True)
-class Start:
-    """The moment at which a branch starts."""
-
-    branch: str
-    """The name of the branch that it starts from."""
-    native: str | None
-    loaded: Loaded
-    head_commit_id: str | None
-    sequence: int | None = None
-    """The last commit that counts, where the version of the catalog holds later ones too."""
-
-    @property
-    def version(self) -> int:
-        """The version of the catalog."""
-        return self.loaded.table.version
-
-
-def fork_natives(root: Root, log: GraphLog, native: str, start: Start, newest: Loaded) -> int:
+def fork_natives(root: Root, log: GraphLog, native: str, start: Moment) -> int:
     """Make the native branches; give the version of the catalog that the new one is at."""
-    log.complete(newest.state)
+    log.complete(start.newest().state)
     later: list[str] = []
     if start.sequence is not None:
         later = [

@@ -15,10 +15,13 @@ __all__ = [
     "RepositoryExists",
     "RepositoryNotFound",
     "SnapshotExpired",
+    "TagExists",
     "UnknownBranch",
     "UnknownCommit",
+    "UnknownReference",
     "UnknownRun",
     "UnknownTable",
+    "UnknownTag",
     "UnknownVersion",
 ]
 
@@ -97,6 +100,33 @@ class UnknownCommit(NotFound):
 
 
 @define(kw_only=True, slots=False)
+class UnknownReference(NotFound):
+    """No branch, no tag and no commit is called that."""
+
+    kind: ClassVar[str] = "unknown_reference"
+    place: str
+    reference: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place} has no branch, no tag and no commit {self.reference!r}. List its "
+            "branches and tags, and see the log for commits."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnknownTag(NotFound):
+    """There is no tag of that name."""
+
+    kind: ClassVar[str] = "unknown_tag"
+    place: str
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{self.place} has no tag {self.tag!r}. List its tags."
+
+
+@define(kw_only=True, slots=False)
 class UnknownRun(NotFound):
     """No run has that id."""
 
@@ -153,3 +183,18 @@ class BranchExists(AlreadyExists):
 
     def __str__(self) -> str:
         return f"There is a branch {self.branch!r} already. Choose another name, or delete it."
+
+
+@define(kw_only=True, slots=False)
+class TagExists(AlreadyExists):
+    """There is a tag of that name."""
+
+    kind: ClassVar[str] = "tag_exists"
+    place: str
+    tag: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place} has a tag {self.tag!r} already, and a tag never moves. Choose another "
+            "name, or delete it."
+        )

@@ -18,9 +18,9 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.making import fork_natives, remove_natives
 from omnigraph_l2._branches.names import run_branch
-from omnigraph_l2._branches.starting import Starts
 from omnigraph_l2._catalog.planning import operation_digest
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._references.resolving import References
 from omnigraph_l2._runs.operations import Named, Operations
 from omnigraph_l2._runs.records import RunRecord, RunStatus
 from omnigraph_l2._runs.registry import Registry
@@ -41,7 +41,7 @@ class Beginner:
 
     root: Root
     log: GraphLog
-    starts: Starts
+    references: References
     registry: Registry
     operations: Operations
     clock: Callable[[], datetime]
@@ -84,13 +84,13 @@ class Beginner:
     ) -> RunRecord:
         run_id = new_ulid()
         native = run_branch(run_id)
-        start, newest = self.starts.at_head(target)
+        start = self.references.at_head(target)
         try:
-            version = fork_natives(self.root, self.log, native, start, newest)
-            self.starts.check_still_there(start)
+            version = fork_natives(self.root, self.log, native, start)
+            self.references.check_held(start)
         except (L1Error, OmniGraphError):
             remove_natives(self.root, native, ())
-            self.starts.check_still_there(start)  # then that is the reason
+            self.references.check_held(start)  # then that is the reason
             raise
         failpoint(_FORKED)
         now = self.clock()
@@ -98,7 +98,7 @@ class Beginner:
             run_id=run_id,
             target_branch=target.name,
             run_branch=native,
-            base_snapshot_id=start.head_commit_id or f"manifest:{target.name}:v{version}",
+            base_snapshot_id=start.commit_id or f"manifest:{target.name}:v{version}",
             base_manifest_version=version,
             operation_hash=operation_hash,
             status=RunStatus.RUNNING,

@@ -16,6 +16,7 @@ __all__ = [
     "RUNS",
     "RUN_ACTORS",
     "SCHEMA_LOCK_BRANCH",
+    "TAG_REFS",
     "TURNS",
 ]
 
@@ -27,6 +28,7 @@ RUNS: Final = "_graph_runs.lance"
 RUN_ACTORS: Final = "_graph_run_actors.lance"
 BRANCH_REFS: Final = "_refs/branches"
 OPERATION_REFS: Final = "_refs/operations"
+TAG_REFS: Final = "_refs/tags"
 TURNS: Final = "_turn"
 
 ORIGINAL_SCHEMA: Final = "_schema.pg"

@@ -1,0 +1,261 @@
+"""Finding the moment that is meant: by a branch, a tag, a commit id, a version, a time, a snapshot.
+
+Always: what was asked for is given, or a typed error that names it; never something near it. A word
+means the branch of that name, else the tag, else the commit of that id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
+from omnigraph_l2._branches.graph_branch import GraphBranch
+from omnigraph_l2._branches.listing import Listing
+from omnigraph_l2._branches.names import is_hidden
+from omnigraph_l2._branches.pointers import MAIN
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._manifest.catalog import Catalog
+from omnigraph_l2._references.moment import Moment
+from omnigraph_l2._references.tag_refs import Tag, TagRefs
+from omnigraph_l2._snapshots import Snapshot, state_of
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import (
+    CorruptRepository,
+    InvalidRequest,
+    UnknownBranch,
+    UnknownCommit,
+    UnknownReference,
+    UnknownTag,
+    UnknownVersion,
+)
+
+__all__ = ["References"]
+
+
+@attrs.frozen(kw_only=True)
+class References:
+    """Finds moments of the graph of a repository."""
+
+    _root: Root
+    _listing: Listing
+    _log: GraphLog
+    _tags: TagRefs
+    _open: Callable[[str], GraphBranch]
+    _find: Callable[[str], GraphCommit | None]
+
+    def find(self, reference: Any, *, branch: str = MAIN) -> Moment:
+        """Find what a user means: a branch, a tag, a commit id, a ``Snapshot``, a version (an int).
+
+        The version is one of ``branch``.
+        """
+        if isinstance(reference, Snapshot):
+            return self._of_snapshot(reference)
+        if isinstance(reference, int) and not isinstance(reference, bool):
+            return self.at_version(self._open(branch), reference)
+        if not isinstance(reference, str):
+            reason = (
+                "a moment is named by a branch, a tag, a commit id, a version or a Snapshot, not "
+                f"by {reference!r}"
+            )
+            raise InvalidRequest(what="This", reason=reason)
+        if not is_hidden(reference):
+            try:
+                return self.at_head(self._open(reference))
+            except UnknownBranch:
+                pass
+        tag = self._tags.get(reference)
+        if tag is not None:
+            return self._of_tag(tag)
+        commit = self._find(reference)
+        if commit is not None:
+            return self._at(self._name_of(commit.manifest_branch), commit)
+        held = [each for each in self._tags.list() if each.graph_commit_id == reference]
+        if held:
+            return self._of_tag(held[0])
+        raise UnknownReference(place=self._root.place, reference=reference)
+
+    def snapshot(
+        self,
+        branch: str,
+        *,
+        version: Any = None,
+        commit: Any = None,
+        tag: Any = None,
+        as_of: Any = None,
+    ) -> Snapshot:
+        """Give the snapshot that is asked for in one of these ways; of the head without any."""
+        ways = [each for each in (version, commit, tag, as_of) if each is not None]
+        if len(ways) > 1:
+            reason = "version, commit, tag and as_of each name a moment; give one of them"
+            raise InvalidRequest(what="A snapshot", reason=reason)
+        if tag is not None:
+            return self.shown(self.at_tag(tag))
+        opened = self._open(branch)
+        if commit is not None:
+            return self.shown(self.at_commit(opened, commit))
+        if as_of is not None:
+            return self.shown(self.at_time(opened, as_of))
+        if version is not None:
+            return self.shown(self.at_version(opened, version))
+        return self.shown(self.at_head(opened))
+
+    def shown(self, moment: Moment) -> Snapshot:
+        """Give the snapshot of a moment."""
+        return Snapshot(self._root, moment.branch, moment.state(), moment.commit)
+
+    def at_head(self, branch: GraphBranch) -> Moment:
+        """Find the head of a branch."""
+        loaded = branch.catalog.refresh()
+        return Moment(
+            branch=branch.name,
+            native=branch.native,
+            catalog=branch.catalog,
+            loaded=loaded,
+            commit=branch.head(loaded.state),
+            is_head=True,
+        )
+
+    def at_version(self, branch: GraphBranch, version: Any) -> Moment:
+        """Find a version of a branch."""
+        if isinstance(version, bool) or not isinstance(version, int):
+            reason = f"a version is a whole number, found {version!r}"
+            raise InvalidRequest(what="A snapshot", reason=reason)
+        try:
+            loaded = branch.catalog.at(version)
+        except NoSuchVersion as error:
+            raise UnknownVersion(branch=branch.name, version=version) from error
+        return Moment(
+            branch=branch.name,
+            native=branch.native,
+            catalog=branch.catalog,
+            loaded=loaded,
+            commit=branch.head(loaded.state),
+        )
+
+    def at_commit(self, branch: GraphBranch, commit_id: str) -> Moment:
+        """Find a commit of a branch, or of those that it comes from."""
+        commit = branch.find(commit_id)
+        if commit is None:
+            raise UnknownCommit(commit_id=commit_id)
+        return self._at(branch.name, commit)
+
+    def at_tag(self, name: Any) -> Moment:
+        """Find what a tag names."""
+        tag = self._tags.get(name)
+        if tag is None:
+            raise UnknownTag(
+                place=self._root.place, tag=name if isinstance(name, str) else f"{name!r}"
+            )
+        return self._of_tag(tag)
+
+    def at_time(self, branch: GraphBranch, moment: Any) -> Moment:
+        """Find the newest commit of a branch that is not after a time."""
+        if not isinstance(moment, datetime) or moment.tzinfo is None:
+            reason = f"as_of is a datetime with a time zone, found {moment!r}"
+            raise InvalidRequest(what="A snapshot", reason=reason)
+        for commit in branch.newest_first():
+            if commit.created_at <= moment:
+                return self._at(branch.name, commit)
+        raise UnknownVersion(branch=branch.name, version=f"at {moment.isoformat()}")
+
+    def check_held(self, moment: Moment, *, not_by: str | None = None) -> None:
+        """Raise ``UnknownBranch`` where nothing keeps what the moment needs any more.
+
+        Who makes something last that stands on a moment asks afterwards: whoever takes a name away
+        looks for such things after that. ``not_by`` is a tag that does not count.
+        """
+        try:
+            if self._listing.native(moment.branch) == moment.native:
+                return
+        except UnknownBranch:
+            pass
+        if moment.native is not None and self._named(moment.native) is None:
+            kept = (
+                (each.native_branch, each.graph_commit_id) == (moment.native, moment.commit_id)
+                for each in self._tags.list()
+                if each.name != not_by
+            )
+            if not any(kept):
+                raise UnknownBranch(place=self._root.place, branch=moment.branch)
+
+    def _of_snapshot(self, snapshot: Snapshot) -> Moment:
+        state = state_of(snapshot)
+        catalog = self._catalog(snapshot.branch, state.branch)
+        return self._on(
+            snapshot.branch, catalog, state.version, snapshot.commit, state.last_sequence
+        )
+
+    def _of_tag(self, tag: Tag) -> Moment:
+        catalog = self._catalog(tag.branch, tag.native_branch)
+        try:
+            moment = self._on(tag.branch, catalog, tag.manifest_version, None, tag.sequence)
+            state = moment.loaded.state
+            made = state.commit(tag.graph_commit_id)
+            commit = (
+                self._log.find(tag.graph_commit_id, tag.native_branch)
+                if made is None
+                else made.commit
+            )
+        except (UnknownBranch, UnknownVersion) as error:
+            detail = "the version of the catalog that it names is not there any more"
+            raise CorruptRepository(
+                place=self._root.place, item=f"tag {tag.name}", detail=detail
+            ) from error
+        return attrs.evolve(moment, commit=commit)
+
+    def _at(self, name: str, commit: GraphCommit) -> Moment:
+        catalog = self._catalog(name, commit.manifest_branch)
+        return self._on(name, catalog, commit.manifest_version, commit, None)
+
+    def _on(
+        self,
+        name: str,
+        catalog: Catalog,
+        version: int,
+        commit: GraphCommit | None,
+        sequence: int | None,
+    ) -> Moment:
+        try:
+            loaded = catalog.at(version)
+        except NoSuchVersion as error:
+            raise UnknownVersion(branch=name, version=version) from error
+        if sequence is None and commit is not None:
+            made = loaded.state.commit(commit.graph_commit_id)
+            sequence = None if made is None else made.sequence
+        return Moment(
+            branch=name,
+            native=catalog.branch,
+            catalog=catalog,
+            loaded=loaded,
+            commit=commit,
+            # Several commits in one write: then the later ones do not count.
+            sequence=None if sequence == loaded.state.last_sequence else sequence,
+        )
+
+    def _catalog(self, name: str, native: str | None) -> Catalog:
+        """Open the catalog on a native branch; what a name means may be another by now."""
+        try:
+            branch = self._open(MAIN if native is None else name)
+        except UnknownBranch:
+            return Catalog(self._root, native, name)
+        # What a branch took over from where it started is in the versions of that one.
+        return branch.catalog if branch.native == native else Catalog(self._root, native, name)
+
+    def _name_of(self, native: str | None) -> str:
+        if native is None:
+            return MAIN
+        return self._named(native) or native
+
+    def _named(self, native: str) -> str | None:
+        for pointer in self._listing.pointers().values():
+            if pointer.native_branch == native:
+                return pointer.name
+        try:
+            return native if self._listing.native(native) == native else None
+        except UnknownBranch:
+            return None

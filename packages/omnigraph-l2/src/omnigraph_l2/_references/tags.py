@@ -1,0 +1,134 @@
+"""The tags of a repository, as users make, list and delete them.
+
+Always: a tag names one commit and never moves. It is there once its document is; what the commit
+needs stays, also when the branch that it was made on is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.names import is_hidden, native_name
+from omnigraph_l2._branches.pointers import MAIN, Pointers
+from omnigraph_l2._catalog.checking import check_text
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._references.resolving import References
+from omnigraph_l2._references.tag_refs import Tag, TagRefs
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import (
+    InvalidBranchName,
+    InvalidRequest,
+    InvalidTagName,
+    TagExists,
+    UnknownBranch,
+    UnknownTag,
+)
+
+__all__ = ["Tags"]
+
+_WRITTEN = declare("l2.tag.written", "the tag is there")
+_REMOVED = declare("l2.tag.removed", "the tag is gone")
+
+
+@attrs.frozen(kw_only=True)
+class Tags:
+    """The tags of a repository: ``repo.tags``."""
+
+    _root: Root
+    _refs: TagRefs
+    _references: References
+    _pointers: Pointers
+    _clock: Callable[[], datetime]
+    _actor: str | None
+
+    def create(
+        self,
+        name: str,
+        source: str | int | Snapshot = MAIN,
+        *,
+        actor: str | None = None,
+        message: str | None = None,
+    ) -> Tag:
+        """Name the head of a branch, a commit (by id), what another tag names, or a snapshot."""
+        self._root.check_open()
+        with border():
+            _check_name(name)
+            check_text("This tag", "its actor", actor)
+            check_text("This tag", "its message", message)
+            if self._refs.get(name) is not None:
+                raise TagExists(place=self._root.place, tag=name)
+            moment = self._references.find(source)
+            commit = moment.commit
+            if commit is None:
+                raise InvalidRequest(
+                    what="This tag", reason="there is no commit that it could name"
+                )
+            if is_hidden(moment.native):
+                reason = "the commit is a step of a run; tag what the run publishes"
+                raise InvalidRequest(what="This tag", reason=reason)
+            # What a branch took over from where it started was made elsewhere, and is here too.
+            made_here = moment.native == commit.manifest_branch
+            numbered = moment.loaded.state.commit(commit.graph_commit_id)
+            tag = Tag(
+                name=name,
+                graph_commit_id=commit.graph_commit_id,
+                branch=moment.branch,
+                native_branch=moment.native,
+                manifest_version=commit.manifest_version if made_here else moment.version,
+                sequence=None if numbered is None else numbered.sequence,
+                actor_id=self._actor if actor is None else actor,
+                message=message,
+                created_at=self._clock(),
+            )
+            self._references.check_held(moment)
+            self._pointers.probe_once()
+            if not self._refs.create(tag):
+                raise TagExists(place=self._root.place, tag=name)
+            failpoint(_WRITTEN)
+            try:
+                # Whoever deletes the branch looks for tags after it has lost its name.
+                self._references.check_held(moment, not_by=name)
+            except UnknownBranch:
+                self._refs.delete(name, tag)
+                raise
+            return tag
+
+    def list(self) -> list[Tag]:
+        """List all tags, by name."""
+        self._root.check_open()
+        with border():
+            return self._refs.list()
+
+    def get(self, name: str) -> Tag:
+        """Give a tag."""
+        self._root.check_open()
+        with border():
+            tag = self._refs.get(name)
+        if tag is None:
+            raise self._unknown(name)
+        return tag
+
+    def delete(self, name: str) -> None:
+        """Delete a tag. What only it has kept may be cleaned up then."""
+        self._root.check_open()
+        with border():
+            if not self._refs.delete(name):
+                raise self._unknown(name)
+            failpoint(_REMOVED)
+
+    def _unknown(self, name: Any) -> UnknownTag:
+        return UnknownTag(place=self._root.place, tag=name if isinstance(name, str) else repr(name))
+
+
+def _check_name(name: Any) -> None:
+    """Refuse what could not be the name of a branch either."""
+    try:
+        native_name(name)
+    except InvalidBranchName as error:
+        raise InvalidTagName(name=error.name, rule=error.rule) from error

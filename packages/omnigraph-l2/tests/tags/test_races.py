@@ -1,0 +1,107 @@
+"""Tags beside others: one name, one branch that is deleted, and processes that are killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from tagwork import append, fill, names, people, race_to_tag, tag_and_untag
+
+from omnigraph_l1 import failpoints
+from omnigraph_l2 import Repository
+from omnigraph_l2.errors import TagExists, UnknownBranch
+from omnigraph_testing import AtPoint, Crash
+
+DEADLINE = 60
+
+
+@contextmanager
+def meanwhile(point: str, act: Callable[[], object]) -> Iterator[None]:
+    """Act once, when a step is reached."""
+    acts = [act]
+
+    def handler(name: str) -> None:
+        if name == point and acts:
+            acts.pop()()
+
+    with failpoints.handling(handler):
+        yield
+    assert not acts
+
+
+def test_the_branch_is_deleted_meanwhile(local: Repository) -> None:
+    """Then there is no tag, rather than one whose data is about to go."""
+    local.branches.create("side")
+    append(local, "cat", branch="side")
+    with (
+        meanwhile("l2.tag.written", lambda: local.branches.delete("side", force=True)),
+        pytest.raises(UnknownBranch),
+    ):
+        local.tags.create("v1", "side")
+    assert names(local) == []
+
+
+def test_a_tag_comes_while_its_branch_is_deleted(local: Repository) -> None:
+    """It was written before the name went: its data stays."""
+    local.branches.create("side")
+    append(local, "cat", branch="side")
+    pointers = local._pointers
+    remove = pointers.delete
+
+    def late(name: str, native: str | None) -> bool:
+        local.tags.create("v1", "side")
+        return remove(name, native)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(pointers), "delete", lambda _, name, native: late(name, native))
+        local.branches.delete("side")
+    assert [each.name for each in local.branches.list()] == ["main"]
+    assert people(local, tag="v1") == "ann bob cat"
+
+
+@pytest.mark.integration
+def test_one_of_several_processes_gets_a_name(local: Repository) -> None:
+    """The tag names what the winner named."""
+    commits = [append(local, f"p{number}").graph_commit_id for number in range(3)]
+    local.flush()
+    spawn = multiprocessing.get_context("spawn")
+    start, told = spawn.Barrier(len(commits)), spawn.Queue()
+    racers = [
+        spawn.Process(target=race_to_tag, args=(local.uri, commit, start, told))
+        for commit in commits
+    ]
+    for racer in racers:
+        racer.start()
+    outcomes = [told.get(timeout=DEADLINE) for _ in racers]
+    for racer in racers:
+        racer.join(DEADLINE)
+    (winner,) = [each for each in outcomes if each is not None]
+    assert local.tags.get("v1").graph_commit_id == winner
+
+
+@pytest.mark.integration
+def test_killed_at_each_step(crash: Crash) -> None:
+    """The tag is there as a whole, or not at all."""
+    trial = crash.directory / "trial"
+    trial.mkdir(parents=True)
+    outcome = crash.run(tag_and_untag, *fill(trial))
+    declared = {name for name in outcome.declared if name.startswith("l2.tag.")}
+    assert declared
+    assert declared <= set(outcome.passed)
+    found = {}
+    for point in declared:
+        place = crash.directory / point
+        place.mkdir()
+        (uri,) = fill(place)
+        crash.run(tag_and_untag, uri, kill=AtPoint(point))
+        with Repository.open(uri, durability="none") as repo:
+            found[point] = names(repo)
+            if found[point]:
+                assert people(repo, tag="v1") == "ann bob"
+                with pytest.raises(TagExists):
+                    repo.tags.create("v1")
+            else:
+                repo.tags.create("v1")
+    assert found == {"l2.tag.written": ["v1"], "l2.tag.removed": []}
