@@ -9,6 +9,7 @@ on what; ``flushing`` brings them to the platter. ``reading``, ``delta``, ``refs
 
 from omnigraph_l1._table.delta import Delta
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
+from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
 from omnigraph_l1._table.merging import PRIMARY_KEY
 from omnigraph_l1._table.objects import first_names, read_object
 from omnigraph_l1._table.pinned import Durability
@@ -30,11 +31,15 @@ __all__ = [
     "IndexKind",
     "Removed",
     "Staged",
+    "StoredObject",
     "Table",
     "TagInfo",
+    "VersionFile",
     "WriteTarget",
     "WrittenFragments",
     "first_names",
+    "list_objects",
     "read_object",
+    "remove_object",
     "unique_branch_name",
 ]

@@ -13,9 +13,10 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._places import Place
-from omnigraph_l1._table import comparing, indexing, opening, reading, refs
+from omnigraph_l1._table import comparing, indexing, listing, opening, reading, refs
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.indexing import IndexInfo
+from omnigraph_l1._table.listing import VersionFile
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.reading import FragmentFiles
 from omnigraph_l1._table.refs import BranchInfo, TagInfo
@@ -178,6 +179,10 @@ class ReadSide:
     def versions(self) -> list[int]:
         """List the versions of this lineage that are left, oldest first."""
         return opening.versions(self._pinned)
+
+    def version_files(self) -> list[VersionFile]:
+        """List the same with sizes and times, as the store has them. No version is opened."""
+        return listing.version_files(self._pinned)
 
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch {self.branch!r}"

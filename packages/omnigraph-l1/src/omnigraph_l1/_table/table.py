@@ -308,6 +308,14 @@ class Table(ReadSide):
         """Remove versions, and the files that only they need."""
         return upkeep.remove_versions(self._pinned, versions)
 
+    def remove_orphans(self) -> Removed:
+        """Remove files that no version names, and that are a week old at the least."""
+        return upkeep.remove_orphans(self._pinned)
+
+    def explain_removal(self, versions: Iterable[int]) -> Removed:
+        """Tell what ``remove_versions`` would remove; of none, what ``remove_orphans`` would."""
+        return upkeep.explain_removal(self._pinned, versions)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (opening.Recipe.of(self._pinned),)
 

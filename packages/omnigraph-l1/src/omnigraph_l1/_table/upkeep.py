@@ -30,10 +30,14 @@ from omnigraph_l1._table.refs import list_branches, list_tags
 from omnigraph_l1._table.wholeness import newest_first
 from omnigraph_l1.errors import CorruptDataset, InvalidRequest
 
-__all__ = ["Removed", "compact", "remove_versions"]
+__all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_versions"]
 
 _REWRITTEN = declare("l1.compact.rewritten", "the compacted fragments are written, not committed")
 _VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but not yet flushed")
+
+
+_NEVER = 2**63 - 1
+"""A version that never is: Lance wants to be told one."""
 
 
 @attrs.frozen(kw_only=True)
@@ -94,19 +98,45 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
     )
 
 
+def explain_removal(pinned: Pinned, versions: Iterable[int]) -> Removed:
+    """Tell what ``remove_versions`` would remove; of no versions, what ``remove_orphans`` would."""
+    wanted = _wanted(pinned, versions)
+    pinned.guard.check()
+    try:
+        with lance_calls():
+            told = pinned.dataset.explain_cleanup_old_versions(versions=wanted or [_NEVER])
+    except LanceFailure as failure:
+        if failure.symptom is Symptom.VERSION_TAGGED:
+            raise _tagged(pinned, wanted) from failure.cause
+        raise failure.at(pinned.place) from failure.cause
+    return _removed(told.stats)
+
+
 def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
     """Remove versions of this lineage, and the files that only they name.
+
+    With them go the orphans, see ``remove_orphans``.
 
     While a version of the lineage is damaged, it cannot be known what it names: then (on local
     disk) the versions are removed and their files stay. Removing the damaged one is the cure.
     """
-    given = checked_list(versions, place=pinned.place, what="the versions to be removed")
-    wanted = sorted(
-        {checked_version(one, place=pinned.place, branch=pinned.branch) for one in given}
-    )
+    wanted = _wanted(pinned, versions)
     ready_to_write(pinned)
     if not wanted:
         return Removed(versions=0, data_files=0, bytes=0, failed=0)
+    return _cleaned(pinned, wanted)
+
+
+def remove_orphans(pinned: Pinned) -> Removed:
+    """Remove files of this lineage that no version names, once they are a week old.
+
+    The bound is Lance's own: younger ones may be of a writer that has not committed yet.
+    """
+    ready_to_write(pinned)
+    return _cleaned(pinned, [_NEVER])
+
+
+def _cleaned(pinned: Pinned, wanted: list[int]) -> Removed:
     with timed("remove_versions", place=str(pinned.place), count=len(wanted)):
         try:
             with lance_calls():
@@ -117,6 +147,15 @@ def remove_versions(pinned: Pinned, versions: Iterable[int]) -> Removed:
             if failure.symptom is Symptom.TORN:
                 return _remove_without_files(pinned, wanted)
             raise failure.at(pinned.place) from failure.cause
+    return _removed(stats)
+
+
+def _wanted(pinned: Pinned, versions: Iterable[int]) -> list[int]:
+    given = checked_list(versions, place=pinned.place, what="the versions to be removed")
+    return sorted({checked_version(one, place=pinned.place, branch=pinned.branch) for one in given})
+
+
+def _removed(stats: Any) -> Removed:
     return Removed(
         versions=stats.old_versions,
         data_files=stats.data_files_removed,
