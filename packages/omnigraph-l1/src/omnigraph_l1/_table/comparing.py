@@ -24,9 +24,12 @@ def columns(pinned: Pinned) -> Mapping[str, str]:
 
 
 def has_row_ids(pinned: Pinned) -> bool:
-    """Tell whether rows keep their ids when they are moved."""
+    """Tell whether rows keep their ids when they are moved, and know when they changed."""
     with lance_border(pinned.place):
-        return bool(pinned.dataset.has_stable_row_ids)
+        return pinned.dataset.has_stable_row_ids and all(
+            each.metadata.last_updated_at_version_meta is not None
+            for each in pinned.dataset.get_fragments()
+        )
 
 
 def common_version(one: Pinned, other: Pinned) -> int | None:

@@ -1,0 +1,17 @@
+"""Comparing the rows of a table at two pins: what diff, merge and revert share."""
+
+from omnigraph_l2._comparing.aligning import Kind, aligned
+from omnigraph_l2._comparing.changed import changed_ids
+from omnigraph_l2._comparing.comparing import compared, compared_counts
+from omnigraph_l2._comparing.reading import rows_at
+from omnigraph_l2._comparing.values import same_rows
+
+__all__ = [
+    "Kind",
+    "aligned",
+    "changed_ids",
+    "compared",
+    "compared_counts",
+    "rows_at",
+    "same_rows",
+]

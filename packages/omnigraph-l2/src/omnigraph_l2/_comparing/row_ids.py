@@ -1,0 +1,93 @@
+"""Which rows of two versions are the same, told by row ids and the versions of their last change.
+
+Always: a row is taken for the same only if both versions have its id with the same last change,
+and that change was made where both lineages were one yet: then it was made once. Memory is
+bounded, for what is more than some rows waits on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph_l2._comparing.rows import Addresses
+from omnigraph_l2._data.spill_file import Extent, SpillFile
+
+__all__ = ["FACTS", "Facts", "RowIdJoin", "facts_of"]
+
+Facts = npt.NDArray[np.uint64]
+"""Rows of three numbers: the id of a row, the version of its last change, its address."""
+
+FACTS: Final = ("_rowid", "_row_last_updated_at_version", "_rowaddr")
+_ID, _CHANGED, _ADDRESS = range(3)
+_ROWS_AT_ONCE = 2_000_000
+_MOST_PARTS = 4_096
+
+
+def facts_of(batch: pa.RecordBatch) -> Facts:
+    """Give the facts that a batch of the columns ``FACTS`` holds."""
+    columns = [column.fill_null(0).to_numpy() for column in batch.columns]
+    return np.stack(columns, axis=1)
+
+
+class RowIdJoin:
+    """Rows of two versions, to be told apart. It is closed when it is no longer used."""
+
+    def __init__(self, rows: int, *, at_once: int = _ROWS_AT_ONCE) -> None:
+        """``rows`` is about how many there will be."""
+        self._parts = min(-(-rows // at_once) or 1, _MOST_PARTS)
+        self._file = SpillFile() if self._parts > 1 else None
+        self._sides: tuple[list[list[Facts | Extent]], ...] = tuple(
+            [[] for _ in range(self._parts)] for _ in range(2)
+        )
+
+    def add_before(self, facts: Facts) -> None:
+        """Add rows of the older version."""
+        self._add(self._sides[0], facts)
+
+    def add_after(self, facts: Facts) -> None:
+        """Add rows of the newer version."""
+        self._add(self._sides[1], facts)
+
+    def differing(self, common: int | None) -> Iterator[tuple[Addresses, Addresses]]:
+        """Give the addresses of the rows that are not the same.
+
+        ``common`` is the last version that both lineages have; None where they are one.
+        """
+        for part in range(self._parts):
+            before, after = (self._read(side[part]) for side in self._sides)
+            _, mine, others = np.intersect1d(
+                before[:, _ID], after[:, _ID], assume_unique=True, return_indices=True
+            )
+            changed = before[mine, _CHANGED]
+            same = (changed == after[others, _CHANGED]) & (changed > 0)
+            if common is not None:
+                same &= changed <= common
+            yield (
+                np.delete(before[:, _ADDRESS], mine[same]),
+                np.delete(after[:, _ADDRESS], others[same]),
+            )
+        if self._file is not None:
+            self._file.close()
+
+    def _add(self, side: list[list[Facts | Extent]], facts: Facts) -> None:
+        if self._file is None:
+            side[0].append(facts)
+            return
+        part_of = facts[:, _ID] % np.uint64(self._parts)
+        for part in np.unique(part_of).tolist():
+            block = np.ascontiguousarray(facts[part_of == part])
+            side[part].append(self._file.append(pa.py_buffer(block)))
+
+    def _read(self, blocks: list[Facts | Extent]) -> Facts:
+        read = [self._block(block) for block in blocks]
+        return np.concatenate(read) if read else np.zeros((0, 3), dtype=np.uint64)
+
+    def _block(self, block: Facts | Extent) -> Facts:
+        if isinstance(block, Extent) and self._file is not None:
+            return np.frombuffer(self._file.read(block), dtype=np.uint64).reshape(-1, 3)
+        return block  # type: ignore[return-value]
