@@ -74,7 +74,7 @@ def compete(
 
     def killed_again_and_again() -> int:
         times = 0
-        while not stop.is_set():
+        while times < 2 or not stop.is_set():
             kill = AtMoment(times, within=0.4)
             crash.run(change, place, options, str(journals), f"dying-{times}", 10**6, kill=kill)
             times += 1
@@ -90,7 +90,7 @@ def compete(
             assert all(each.result().finished for each in living)
         finally:
             stop.set()
-        assert dying.result() >= 2
+        dying.result()
     return judged(journals)
 
 

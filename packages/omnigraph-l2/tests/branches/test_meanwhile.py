@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from branchwork import PERSON, append, people
 
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import GraphCommit, Repository
-from omnigraph_l2.errors import BranchExists, RunConflict, UnknownBranch
+from omnigraph_l2.errors import BranchExists, CorruptRepository, RunConflict, UnknownBranch
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +154,20 @@ def test_a_table_of_a_run_changes_at_the_last_moment(
         run.publish()
     assert told.value.tables == (key,)
     assert local.snapshot().tables["node:Company"].row_count == (key != PERSON)
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["deleted", "damaged"])
+def test_a_branch_whose_files_are_going(local: Repository, *, by_name: bool) -> None:
+    """Who meets a deletion half way is told that the branch is gone; damage is told as damage."""
+    native = local.branches.create("side").native_branch
+    append(local, "cat", branch="side")
+    catalog = Path(local.uri) / "__manifest" / "tree" / str(native)
+    gone = UnknownBranch if by_name else CorruptRepository
+    with pytest.raises(gone), local.transaction("side") as tx:  # noqa: PT012 - it ends here
+        tx.append(PERSON, [{"id": "dan"}])
+        with Repository.open(local.uri, durability="none") as other:
+            append(other, "eve", branch="side")
+        if by_name:
+            (Path(local.uri) / "_refs" / "branches" / "side.json").unlink()
+        for file in (catalog / "data").iterdir():
+            file.unlink()
