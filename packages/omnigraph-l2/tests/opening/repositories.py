@@ -21,9 +21,9 @@ def init_it(place: Path) -> None:
     Repository.init(place / "repo", SCHEMA, actor="ann").close()
 
 
-def use_it(place: str) -> None:
+def use_it(place: str, options: dict[str, str] | None = None) -> None:
     """Make a repository, and use it."""
-    with Repository.init(place, SCHEMA) as repo, repo.transaction() as tx:
+    with Repository.init(place, SCHEMA, options) as repo, repo.transaction() as tx:
         tx.append("node:Person", [{"id": "a"}, {"id": "b"}])
         tx.append("edge:Knows", [{"id": "e", "src": "a", "dst": "b"}])
 

@@ -18,7 +18,13 @@ from original_program import MANIFEST, Original
 from repositories import SCHEMA, use_it
 
 from omnigraph_l2 import Repository
-from omnigraph_l2.errors import CorruptRepository, OmniGraphError, RepositoryNotFound
+from omnigraph_l2.errors import (
+    AccessDenied,
+    CorruptRepository,
+    OmniGraphError,
+    RepositoryNotFound,
+)
+from omnigraph_testing import Answer, FaultyS3, Rule
 
 
 def test_no_such_place(tmp_path: Path) -> None:
@@ -82,6 +88,7 @@ def open_place() -> Iterator[Path]:
         yield Path(place)
 
 
+WRITING = ("PUT", "POST", "DELETE")
 AS_NOBODY = """
 import os, sys
 from omnigraph_l2 import Repository
@@ -121,6 +128,30 @@ def test_read_only(open_place: Path) -> None:
         timeout=60,
     )
     assert (done.stdout, done.returncode) == ("denied\ndenied\n", 0), done.stderr
+
+
+@pytest.mark.integration
+def test_credentials_that_may_only_read(faulty_s3: FaultyS3) -> None:
+    """In a store, too: everything can be read; all that is tried to be written is a lease."""
+    uri, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    use_it(uri, options)
+    faulty_s3.inject(Rule(Answer(403), WRITING))
+    start = len(faulty_s3.requests)
+    with Repository.open(uri, options) as repo:
+        assert repo.snapshot().read("node:Person").num_rows == 2
+        for commit in repo.log():
+            repo.snapshot(commit=commit.graph_commit_id).read("edge:Knows")
+        assert [len(repo.branches.list()), len(repo.runs.list())] == [1, 0]
+        written = [each for each in faulty_s3.requests[start:] if each.method in WRITING]
+        assert all("_refs/leases/" in each.key for each in written)
+        with pytest.raises(AccessDenied), repo.transaction() as tx:
+            tx.append("node:Person", [{"id": "x"}])
+        with pytest.raises(AccessDenied):
+            repo.branches.create("side")
+    faulty_s3.clear()
+    with Repository.open(uri, options) as repo:
+        assert repo.snapshot().read("node:Person").num_rows == 2
+        assert len(repo.branches.list()) == 1
 
 
 def damaged_row(original: Original, **columns: Any) -> dict[str, Any]:
