@@ -1,0 +1,1 @@
+"""Merging branches, and taking commits back."""

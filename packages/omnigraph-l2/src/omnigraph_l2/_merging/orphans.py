@@ -1,0 +1,171 @@
+"""Edges of the merged graph whose node is not there: one side took it away, the other points to it.
+
+Always: no edge that the merge brings, and none that the target has had, is left without its nodes
+by the merge. Only edges that a side has changed are looked at: the others were whole on both
+sides, and are whole still. A strategy that favours a side gives it edge and node alike, until
+nothing dangles; an edge that dangled there before is left as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_l2._comparing.reading import opened
+from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
+from omnigraph_l2._merging.graph_merge import GraphMerge
+from omnigraph_l2._merging.rule import ABSENT
+from omnigraph_l2._merging.types import Fate, Merged
+from omnigraph_l2._transactions.edges import ENDS
+from omnigraph_l2._transactions.lookups import Lookups
+
+__all__ = ["Orphans"]
+
+_COLUMNS = ("id", *ENDS)
+_AT_ONCE = 65_536
+
+
+@attrs.frozen
+class _Orphan:
+    edge_key: str
+    row_id: str
+    column: str
+    node_id: str
+    node_keys: tuple[str, ...]
+
+
+@attrs.frozen
+class Orphans:
+    """Looks for edges without nodes, and settles what is to be done."""
+
+    _merge: GraphMerge
+    _lookups: Lookups
+
+    def settle(self) -> None:
+        """Report each orphan, or let the strategy decide."""
+        merge = self._merge
+        reported: set[tuple[str, str]] = set()
+        asked: set[tuple[str, str]] = set()
+        while True:
+            moved = False
+            for orphan in list(self._all()):
+                named = (orphan.edge_key, orphan.row_id)
+                if merge.favour is not None:
+                    new = merge.give_row(orphan.edge_key, orphan.row_id, merge.favour)
+                    for key in orphan.node_keys:
+                        new |= merge.give_row(key, orphan.node_id, merge.favour)
+                    if new and named not in reported:
+                        reported.add(named)
+                        merge.resolved.append(self._conflict(orphan))
+                    moved |= new
+                elif named not in reported:
+                    conflict = self._conflict(orphan)
+                    if named not in asked and merge.ask(conflict):
+                        asked.add(named)
+                        merge.resolved.append(conflict)
+                        moved = True
+                    else:
+                        reported.add(named)
+                        merge.conflicts.append(conflict)
+            if not moved:
+                return
+
+    def node_tables(self, edge_key: str, column: str) -> tuple[str, ...]:
+        """Name the node tables of the merged graph in which an end may be."""
+        named = dict(self._merge.said(edge_key).get("endpoints") or {}).get(column)
+        if isinstance(named, str):
+            return (f"node:{named}",)
+        return tuple(key for key in self._merge.table_keys() if key.startswith("node:"))
+
+    def relied_on(self) -> frozenset[str]:
+        """Name what must not change meanwhile: nodes of new edges, edges of nodes that go."""
+        found: set[str] = set()
+        for key in self._merge.table_keys():
+            if not key.startswith("edge:"):
+                continue
+            nodes = {name for column in ENDS for name in self.node_tables(key, column)}
+            if self._merge.fate(key) is not Fate.KEEP:
+                found |= nodes
+            if any(self._merge.fate(name) is not Fate.KEEP for name in nodes):
+                found.add(key)
+        return frozenset(found)
+
+    def _all(self) -> Iterator[_Orphan]:
+        for key in self._merge.table_keys():
+            if key.startswith("edge:"):
+                yield from self._of_table(key)
+
+    def _of_table(self, key: str) -> Iterator[_Orphan]:
+        ends = [(column, self.node_tables(key, column)) for column in ENDS]
+        nodes = {name for _, names in ends for name in names}
+        if not all(self._is_as_theirs(name) for name in nodes) or self._has_given(key):
+            for edges in self._brought(key):
+                yield from self._without_node(key, edges, ends)
+        if any(any(True for _ in self._merge.lost(name)) for name in nodes):
+            for edges in self._own(key):
+                yield from self._without_node(key, edges, ends)
+
+    def _is_as_theirs(self, node_key: str) -> bool:
+        """Tell whether the merged table has just the nodes of the other side, so all their ends."""
+        merge = self._merge
+        if merge.ours.tables.get(node_key) == merge.theirs.tables.get(node_key):
+            return node_key not in merge.rows or not merge.rows[node_key].choices
+        decided = merge.fate(node_key)
+        if isinstance(decided, Merged):
+            return merge.row_merge(node_key).is_as_theirs()
+        return decided is Fate.TAKE
+
+    def _has_given(self, edge_key: str) -> bool:
+        known = self._merge.rows.get(edge_key)
+        return known is not None and any(each.given for each in known.choices.values())
+
+    def _brought(self, key: str) -> Iterator[pa.Table]:
+        """Give the edges that the target gets."""
+        decided = self._merge.fate(key)
+        if isinstance(decided, Merged):
+            merge = self._merge.row_merge(key)
+            for rows in merge.batches():
+                yield merge.taken(rows).select(_COLUMNS)
+        elif decided is Fate.TAKE:
+            entry = self._merge.theirs.tables[key]
+            for batch in opened(self._merge.root, entry).scan(columns=_COLUMNS):
+                yield pa.Table.from_batches([batch])
+
+    def _own(self, key: str) -> Iterator[pa.Table]:
+        """Give the edges of the target that are new since the base, and stay."""
+        ours, decided = self._merge.ours.tables.get(key), self._merge.fate(key)
+        if ours is None or not (decided is Fate.KEEP or isinstance(decided, Merged)):
+            return
+        merge = self._merge.row_merge(key)
+        with merge.changed(ours) as found:
+            for ids in found.batches(_AT_ONCE):
+                rows = merge.at(ids)
+                stays = (rows.chosen == rows.ours) | (decided is Fate.KEEP)
+                stay = np.where(stays, rows.ours, ABSENT)
+                yield rows.look.rows(stay).select(_COLUMNS)
+
+    def _without_node(
+        self, key: str, edges: pa.Table, ends: list[tuple[str, tuple[str, ...]]]
+    ) -> Iterator[_Orphan]:
+        for column, node_keys in ends:
+            if not edges.num_rows:
+                return
+            absent = edges.column(column).combine_chunks().unique()
+            for name in node_keys:
+                if len(absent) and self._merge.has(name):
+                    there = self._merge.there(name, absent, self._lookups)
+                    absent = absent.filter(pc.invert(pc.is_in(absent, value_set=there)))
+            if len(absent):
+                found = edges.filter(pc.is_in(edges.column(column), value_set=absent))
+                for row in found.to_pylist():
+                    yield _Orphan(key, row["id"], column, row[column], node_keys)
+
+    def _conflict(self, orphan: _Orphan) -> MergeConflict:
+        merge = self._merge.row_merge(orphan.edge_key)
+        rows = merge.at(pa.array([orphan.row_id], pa.string()))
+        detail = f"its {orphan.column} is {orphan.node_id!r}"
+        return merge.conflict(rows, 0, MergeConflictKind.ORPHAN_EDGE, detail)

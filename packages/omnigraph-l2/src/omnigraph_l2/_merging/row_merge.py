@@ -1,0 +1,266 @@
+"""The three-way merge of the rows of one table.
+
+Always: only ids that the other side may have changed since the base are looked at, some at a time,
+and memory does not grow with their number. What was decided about single rows, because they were
+in conflict, outranks the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._comparing import changed_ids
+from omnigraph_l2._data.ids import IdSet
+from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
+from omnigraph_l2._merging.looking import Look
+from omnigraph_l2._merging.rule import (
+    ABSENT,
+    CLASH,
+    Base,
+    Numbers,
+    leaves,
+    settled,
+    valued,
+)
+from omnigraph_l2._storage import Root
+
+__all__ = ["GIVEN", "Choice", "RowMerge", "Rows", "Side"]
+
+GIVEN: Final = -3
+"""The number of a row that somebody gave instead of ours and theirs."""
+_AT_ONCE, _BYTES_AT_ONCE = 65_536, 32 * 1024 * 1024
+_USUAL_ROW_BYTES = 200
+
+Side: TypeAlias = str
+"""``ours`` or ``theirs``."""
+
+
+@attrs.frozen
+class Choice:
+    """What was decided about one row: a side's, a row that was given, or that it goes."""
+
+    side: Side | None = None
+    given: pa.Table | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Rows:
+    """Some rows, and what was decided about each."""
+
+    look: Look
+    base: Numbers
+    ours: Numbers
+    theirs: Numbers
+    ruled: Numbers
+    """What the rule says."""
+    chosen: Numbers
+    """What was decided: the rule's, unless somebody said otherwise."""
+
+    @property
+    def ids(self) -> pa.Array:
+        """The ids."""
+        return self.look.ids
+
+
+@attrs.define(eq=False, kw_only=True)
+class RowMerge:
+    """The merge of the rows of one table."""
+
+    root: Root
+    table_key: str
+    columns: pa.Schema
+    """What the merged table has."""
+    base: Base
+    entry_of: Callable[[str], TableEntry | None]
+    """Tell the table as a commit has it."""
+    ours: TableEntry | None
+    theirs: TableEntry | None
+    favour: Side | None
+    choices: dict[str, Choice] = attrs.field(factory=dict)
+    _candidates: IdSet | None = None
+    _held: list[Rows] | None = None
+    """All candidates by the rule alone, where they are few."""
+
+    @property
+    def _at_once(self) -> int:
+        """How many rows may be looked at together: fewer where they hold vectors."""
+        wide = sum(_vector_bytes(field.type) for field in self.columns)
+        return max(256, min(_AT_ONCE, _BYTES_AT_ONCE // (_USUAL_ROW_BYTES + wide)))
+
+    def batches(self) -> Iterator[Rows]:
+        """Give the rows that the other side may have changed, or that were decided about."""
+        if self._held is None:
+            self._candidates = self._candidates or self.changed(self.theirs)
+            if len(self._candidates) > self._at_once:
+                for ids in self._candidates.batches(self._at_once):
+                    yield self._decided(self._ruled(ids))
+                yield from self._decided_alone(self._candidates)
+                return
+            self._held = [self._ruled(ids) for ids in self._candidates.batches(self._at_once)]
+        known = [rows.ids for rows in self._held]
+        for rows in self._held:
+            yield self._decided(rows)
+        yield from self._others(pa.chunked_array(known, pa.string()))
+
+    def at(self, ids: pa.Array) -> Rows:
+        """Decide about any rows."""
+        return self._decided(self._ruled(ids))
+
+    def changed(self, side: TableEntry | None) -> IdSet:
+        """Give the ids of all rows that may not be on a side what they are in the base."""
+        named = leaves(self.base)
+        others = (
+            [self.entry_of(each) for each in named]
+            if named
+            else [self.ours if side is self.theirs else self.theirs]
+        )
+        found = IdSet()
+        for other in dict.fromkeys(others):
+            if other != side:
+                with changed_ids(self.root, other, side) as ids:
+                    for batch in ids.batches(self._at_once):
+                        found.add(batch)
+        return found
+
+    def differs(self, side: TableEntry | None) -> bool:
+        """Tell whether a side has any row that is not what it is in the base."""
+        with self.changed(side) as ids:
+            for batch in ids.batches(self._at_once):
+                look = Look(self.root, batch, self.columns)
+                if (self._base(look) != look.numbers(side)).any():
+                    return True
+        return False
+
+    def is_as_theirs(self) -> bool:
+        """Tell whether the merged table has just the rows of the other side."""
+        if self.choices:
+            return False
+        named = leaves(self.base)
+        only_theirs = bool(named) and all(self.entry_of(each) == self.ours for each in named)
+        return self.ours == self.theirs or only_theirs
+
+    def conflicts(self) -> Iterator[MergeConflict]:
+        """Give each row for which the rule has no answer, unless it was decided about."""
+        for rows in self.batches():
+            for position in np.flatnonzero(rows.ruled == CLASH).tolist():
+                if rows.ids[position].as_py() not in self.choices:
+                    yield self.conflict(rows, position, _kind(rows, position))
+
+    def conflict(
+        self, rows: Rows, position: int, kind: MergeConflictKind, detail: str = ""
+    ) -> MergeConflict:
+        """Describe a conflict."""
+        ours, theirs, base = (
+            rows.look.row(numbers, position) for numbers in (rows.ours, rows.theirs, rows.base)
+        )
+        return MergeConflict(
+            table_key=self.table_key,
+            row_id=rows.ids[position].as_py(),
+            kind=kind,
+            ours=ours,
+            theirs=theirs,
+            base=base,
+            detail=detail,
+        )
+
+    def removed(self) -> Iterator[pa.Array]:
+        """Give the ids of the rows that the target loses."""
+        for rows in self.batches():
+            gone = (rows.chosen == ABSENT) & (rows.ours != ABSENT)
+            if gone.any():
+                yield rows.ids.filter(pa.array(gone))
+
+    def taken(self, rows: Rows) -> pa.Table:
+        """Give the rows that the target gets, new or instead of its own."""
+        news = np.where(rows.chosen == rows.ours, ABSENT, rows.chosen)
+        parts = [rows.look.rows(news)]
+        for position in np.flatnonzero(rows.chosen == GIVEN).tolist():
+            given = self.choices[rows.ids[position].as_py()].given
+            if given is not None:
+                parts.append(given)
+        return pa.concat_tables(parts)
+
+    def choose(self, row_id: str, choice: Choice) -> bool:
+        """Decide about a row; tell whether that is anything new."""
+        if self.choices.get(row_id) == choice:
+            return False
+        self.choices[row_id] = choice
+        return True
+
+    def close(self) -> None:
+        """Let go of what is kept on disk meanwhile."""
+        if self._candidates is not None:
+            self._candidates.close()
+
+    def _base(self, look: Look) -> Numbers:
+        return valued(
+            self.base, lambda commit_id: look.numbers(self.entry_of(commit_id)), len(look.ids)
+        )
+
+    def _ruled(self, ids: pa.Array) -> Rows:
+        look = Look(self.root, ids, self.columns)
+        ours, theirs = look.numbers(self.ours), look.numbers(self.theirs)
+        base = self._base(look)
+        ruled = settled(base, ours, theirs)
+        return Rows(look=look, base=base, ours=ours, theirs=theirs, ruled=ruled, chosen=ruled)
+
+    def _decided(self, rows: Rows) -> Rows:
+        chosen = rows.ruled
+        if self.favour is not None:
+            favoured = rows.ours if self.favour == "ours" else rows.theirs
+            chosen = np.where(chosen == CLASH, favoured, chosen)
+        if self.choices:
+            chosen = chosen.copy()
+            named = pc.is_in(rows.ids, value_set=pa.array(self.choices, pa.string()))
+            for position in np.flatnonzero(named.to_numpy(zero_copy_only=False)).tolist():
+                choice = self.choices[rows.ids[position].as_py()]
+                if choice.given is not None:
+                    chosen[position] = GIVEN
+                elif choice.side is None:
+                    chosen[position] = ABSENT
+                else:
+                    side = rows.ours if choice.side == "ours" else rows.theirs
+                    chosen[position] = side[position]
+        return attrs.evolve(rows, chosen=chosen)
+
+    def _decided_alone(self, candidates: IdSet) -> Iterator[Rows]:
+        """Give the rows that were decided about and are no candidates, where those are many."""
+        left = pa.array(self.choices, pa.string())
+        for ids in candidates.batches(self._at_once):
+            if len(left):
+                left = left.filter(pc.invert(pc.is_in(left, value_set=ids)))
+        if len(left):
+            yield self.at(left)
+
+    def _others(self, known: pa.ChunkedArray) -> Iterator[Rows]:
+        chosen = pa.array(self.choices, pa.string())
+        left = chosen.filter(pc.invert(pc.is_in(chosen, value_set=known)))
+        if len(left):
+            yield self.at(left)
+
+
+def _kind(rows: Rows, position: int) -> MergeConflictKind:
+    base, ours, theirs = (int(each[position]) for each in (rows.base, rows.ours, rows.theirs))
+    if ABSENT in {ours, theirs}:
+        return MergeConflictKind.DELETE_VS_UPDATE
+    if base == ABSENT:
+        return MergeConflictKind.DIVERGENT_INSERT
+    return MergeConflictKind.DIVERGENT_UPDATE
+
+
+def _vector_bytes(type_: pa.DataType) -> int:
+    if not pa.types.is_fixed_size_list(type_):
+        return 0
+    item: pa.DataType = type_.value_type
+    return int(type_.list_size) * max(item.bit_width // 8 if _is_plain(item) else 8, 1)
+
+
+def _is_plain(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))

@@ -1,0 +1,174 @@
+"""What becomes of a type that one side or both have added, changed or dropped. Pure.
+
+Always: a change of one side is taken, property by property; what both changed is taken where it is
+the same. What would lose rows that the other side wrote is a conflict, never a guess.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l2._catalog.state import CatalogState
+from omnigraph_l2._errors.merging import MergeConflictKind
+from omnigraph_l2._merging.rule import settled_one
+
+__all__ = ["CLASHING", "Clash", "Declared", "Fate", "Merged", "declared", "fate"]
+
+_GIVEN: Final = {"node": ("id",), "edge": ("id", "src", "dst")}
+_ENDS: Final = "endpoints"
+
+
+class _Clashing(enum.Enum):
+    CLASHING = enum.auto()
+
+
+CLASHING: Final = _Clashing.CLASHING
+"""What stands for a declaration on which the sides of a base do not agree."""
+
+
+@attrs.frozen
+class Declared:
+    """A type as one state of the graph has it."""
+
+    properties: Mapping[str, tuple[pa.DataType, bool]]
+    """The type of each, and whether it may be null."""
+    said: Mapping[str, Any]
+    """What its ``table`` row says besides: ends, constraints, indexes wanted."""
+
+    def columns(self, table_key: str) -> pa.Schema:
+        """Give the columns of its table."""
+        given = _GIVEN[table_key.partition(":")[0]]
+        return pa.schema(
+            [pa.field(name, pa.string(), nullable=False) for name in given]
+            + [pa.field(name, *each) for name, each in self.properties.items()]
+        )
+
+
+class Fate(enum.Enum):
+    """What becomes of the table of a type on the target."""
+
+    KEEP = "it stays as it is"
+    DROP = "it goes"
+    TAKE = "it becomes that of the other side, as a whole"
+
+
+@attrs.frozen
+class Merged:
+    """The rows of both sides are merged, under this declaration."""
+
+    declared: Declared
+
+
+@attrs.frozen
+class Clash:
+    """The sides do not agree."""
+
+    kind: MergeConflictKind
+    detail: str = ""
+
+
+Decision: TypeAlias = Fate | Merged | Clash
+
+
+def declared(state: CatalogState, table_key: str, schema: pa.Schema) -> Declared:
+    """Tell what a type is in a state of the catalog, and by the columns of its table."""
+    given = _GIVEN[table_key.partition(":")[0]]
+    registration = state.registration(table_key)
+    return Declared(
+        properties={
+            field.name: (field.type, field.nullable) for field in schema if field.name not in given
+        },
+        said=dict(registration.metadata) if registration is not None else {},
+    )
+
+
+def fate(
+    base: Declared | _Clashing | None,
+    ours: Declared | None,
+    theirs: Declared | None,
+    *,
+    ours_changed: Callable[[], bool],
+    theirs_changed: Callable[[], bool],
+) -> Decision:
+    """Decide. Whether a side has changed rows since the base is asked where it matters only."""
+    if ours is None or theirs is None:
+        return _one_sided(base, ours, theirs, ours_changed, theirs_changed)
+    merged = _together(base, ours, theirs)
+    if isinstance(merged, Declared) and _fits_in_place(ours, merged):
+        return Merged(merged)
+    if base == ours and not ours_changed():
+        return Fate.TAKE
+    if base == theirs and not theirs_changed():
+        return Fate.KEEP
+    detail = merged if isinstance(merged, str) else "it cannot be changed while it has rows"
+    return Clash(MergeConflictKind.DIVERGENT_SCHEMA, detail)
+
+
+def _one_sided(
+    base: Declared | _Clashing | None,
+    ours: Declared | None,
+    theirs: Declared | None,
+    ours_changed: Callable[[], bool],
+    theirs_changed: Callable[[], bool],
+) -> Decision:
+    if theirs is None:
+        if ours is None or base is None:
+            return Fate.KEEP
+        if base != ours or ours_changed():
+            return Clash(MergeConflictKind.DROP_VS_CHANGE)
+        return Fate.DROP
+    if base is None:
+        return Fate.TAKE
+    if base != theirs or theirs_changed():
+        return Clash(MergeConflictKind.DROP_VS_CHANGE)
+    return Fate.KEEP
+
+
+def _together(
+    base: Declared | _Clashing | None, ours: Declared, theirs: Declared
+) -> Declared | str:
+    """Merge two declarations, or say what stands against it."""
+    if theirs in (ours, base):
+        return ours
+    if base == ours:
+        return theirs
+    if not isinstance(base, Declared):
+        return "what both have in common is not known" if base is CLASHING else "both added it"
+    properties, clashes = _by_name(base.properties, ours.properties, theirs.properties)
+    said, others = _by_name(base.said, ours.said, theirs.said)
+    if clashes or others:
+        return ", ".join(map(repr, clashes + others))
+    return Declared(properties=properties, said=said)
+
+
+def _by_name(
+    base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    merged: dict[str, Any] = {}
+    clashes = []
+    for name in dict.fromkeys([*ours, *theirs, *base]):
+        chosen = settled_one(base.get(name), ours.get(name), theirs.get(name), CLASHING)
+        if chosen is CLASHING:
+            clashes.append(name)
+        elif chosen is not None:
+            merged[name] = chosen
+    return merged, clashes
+
+
+def _fits_in_place(ours: Declared, merged: Declared) -> bool:
+    """Tell whether the rows of ours keep their values under the merged declaration."""
+    if ours.said.get(_ENDS) != merged.said.get(_ENDS):
+        return False
+    for name, (type_, nullable) in merged.properties.items():
+        before = ours.properties.get(name)
+        if before is None or before[0] != type_:
+            if not nullable:
+                return False
+        elif before[1] != nullable:
+            return False
+    return True
