@@ -60,6 +60,7 @@ PUBLIC: dict[str, set[str]] = {
         "EdgeType",
         "EvolvePlan",
         "EvolveStep",
+        "Finding",
         "GraphCommit",
         "GraphSchema",
         "INTERNAL_MANIFEST_SCHEMA_VERSION",
@@ -71,6 +72,7 @@ PUBLIC: dict[str, set[str]] = {
         "Run",
         "RunStatus",
         "Runs",
+        "Severity",
         "Snapshot",
         "Staged",
         "TableEntry",
@@ -79,6 +81,7 @@ PUBLIC: dict[str, set[str]] = {
         "Tag",
         "Tags",
         "Transaction",
+        "VerifyReport",
         "WriteTarget",
     },
     "omnigraph_spark": {

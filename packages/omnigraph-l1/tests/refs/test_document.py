@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph_l1 import JsonRefs
 from omnigraph_l1._refs.document import REMEMBERED, Document, check_value, compose, parse
 from omnigraph_l1.errors import CorruptRef
 from omnigraph_testing.contracts.refs import ref_values
@@ -63,3 +65,15 @@ def test_damaged_documents_are_named(data: bytes) -> None:
     with pytest.raises(CorruptRef) as caught:
         parse("here", "main", data, "")
     assert (caught.value.place, caught.value.name) == ("here", "main")
+
+
+def test_names_are_listed_without_reading(tmp_path: Path) -> None:
+    """Also that of a document which cannot be read, so that others are not hidden by it."""
+    refs = JsonRefs.open(tmp_path, "refs")
+    assert refs.names() == ()
+    for name in ("a/b", "b", "gone"):
+        refs.create(name, {})
+    refs.delete(refs.list("gone")[0])
+    (tmp_path / "refs" / "b.json").write_bytes(b"{")
+    assert refs.names() == ("a/b", "b")
+    assert refs.names("a") == ("a/b",)

@@ -24,6 +24,7 @@ from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.transaction import Transaction
+from omnigraph_l2._verifying import Finding, Severity, VerifyReport
 from omnigraph_l2.errors import OmniGraphError
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "EdgeType",
     "EvolvePlan",
     "EvolveStep",
+    "Finding",
     "GraphCommit",
     "GraphSchema",
     "NodeType",
@@ -49,6 +51,7 @@ __all__ = [
     "Run",
     "RunStatus",
     "Runs",
+    "Severity",
     "Snapshot",
     "Staged",
     "TableEntry",
@@ -57,5 +60,6 @@ __all__ = [
     "Tag",
     "Tags",
     "Transaction",
+    "VerifyReport",
     "WriteTarget",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, Literal, TypeVar, overload
@@ -35,6 +35,9 @@ from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.retrying import retry
 from omnigraph_l2._transactions.transaction import Author, Transaction
 from omnigraph_l2._transactions.version_facts import check_there, completed
+from omnigraph_l2._verifying import VerifyReport
+from omnigraph_l2._verifying.tables import Thorough
+from omnigraph_l2._verifying.verifying import verify
 from omnigraph_l2.errors import (
     InvalidRequest,
     UnknownCommit,
@@ -249,6 +252,31 @@ class Repository(Handle):
                 actor=self._actor if actor is None else actor,
                 message=message,
                 timeout=timeout,
+            )
+
+    # Looking whether it is whole.
+
+    def verify(
+        self,
+        *,
+        tables: Collection[str] | None = None,
+        dangling_edges: bool = False,
+        duplicates: bool = True,
+        values: bool = False,
+    ) -> VerifyReport:
+        """Check all that should hold: rows of the catalog, names, history, files, counts, ids.
+
+        ``tables`` limits which tables are looked at. Of each file one row is read; with
+        ``values`` everything. Without ``duplicates`` ids are not read. Writes nothing.
+        """
+        self._root.check_open()
+        with border():
+            return verify(
+                self._root,
+                self._clock,
+                tables=tables,
+                thorough=Thorough(duplicates=duplicates, values=values),
+                dangling_edges=dangling_edges,
             )
 
     # Branches, tags and runs.

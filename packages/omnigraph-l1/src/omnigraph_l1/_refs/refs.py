@@ -175,6 +175,16 @@ class JsonRefs:
             if document is not None and not document.deleted
         )
 
+    def names(self, prefix: str = "") -> tuple[str, ...]:
+        """Name what is there, without reading it: also what cannot be read.
+
+        In a store, some of them may have been deleted: ``get`` tells.
+        """
+        self._guard.check()
+        check_prefix(prefix)
+        found = (decode_name(file_name) for file_name in self._backend.file_names())
+        return tuple(sorted(name for name in found if name is not None and name.startswith(prefix)))
+
     def wrote(self, name: str, write_id: str) -> bool:
         """Tell whether the ref, or what a deleted one left, remembers a write: then it happened.
 

@@ -1,0 +1,148 @@
+"""The branches of the catalog: its rows, its own version, and the pointers to its heads.
+
+Always: nothing is written. What belongs to a branch that is deleted meanwhile is no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import attrs
+
+from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
+from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
+from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._catalog.state import CatalogState, as_of, empty_state
+from omnigraph_l2._creating import was_begun
+from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._manifest.catalog import load, read_rows
+from omnigraph_l2._manifest.migrations import check
+from omnigraph_l2._references.tag_refs import Tag
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
+from omnigraph_l2._verifying.report import Collector, Severity
+from omnigraph_l2._verifying.rows import sound_state
+from omnigraph_l2._verifying.survey import Lineage
+
+__all__ = ["Shown", "branch_shown", "newest_commit", "tag_shown"]
+
+_COPY = "bring __manifest back from a copy"
+_UNNUMBERED = 1
+
+
+@attrs.frozen(kw_only=True)
+class Shown:
+    """What one branch or tag shows."""
+
+    subject: str
+    native: str | None
+    state: CatalogState
+
+
+def branch_shown(
+    root: Root, clock: Callable[[], datetime], lineage: Lineage, collector: Collector
+) -> Shown | None:
+    """Check one branch of the catalog; give what it shows, where that can be read."""
+    mine = Collector()
+    shown = _branch_shown(root, lineage, mine)
+    gone = mine.has_errors and lineage.name != MAIN and not _means_still(root, clock, lineage)
+    if gone:
+        return None
+    collector.take(mine)
+    return shown
+
+
+def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown | None:
+    shown = None
+    with collector.guard("catalog-unreadable", f"the catalog of {lineage.subject}", _COPY):
+        table = root.open(MANIFEST, branch=lineage.native)
+        stamp = check(table)
+        state = sound_state(
+            read_rows(table),
+            place=root.place,
+            native=lineage.native,
+            version=table.version,
+            subject=lineage.subject,
+            may_repeat=stamp == _UNNUMBERED,
+            collector=collector,
+        )
+        shown = Shown(subject=lineage.subject, native=lineage.native, state=state)
+        if lineage.pointer is None:
+            if lineage.name == MAIN and was_begun(table):
+                detail = "_refs/branches/main.json is missing"
+                collector.add(
+                    Severity.WARNING, "pointer-missing", lineage.subject, detail, "repair makes it"
+                )
+        else:
+            _check_pointer(root, lineage.pointer, shown, collector)
+    return shown
+
+
+def _means_still(root: Root, clock: Callable[[], datetime], lineage: Lineage) -> bool:
+    pointer = Pointers(root, clock).get(lineage.name)
+    if pointer is not None:
+        return pointer.native_branch == lineage.native
+    return lineage.pointer is None and lineage.native in root.open(MANIFEST).branches()
+
+
+def newest_commit(root: Root, state: CatalogState) -> GraphCommit | None:
+    """Tell the newest commit of a state: of the catalog, or of the log where that is newer."""
+    held = None if state.head is None else state.head.commit
+    if held is not None and not state.is_foreign:
+        return held
+    logged = GraphLog(root).head(state.branch, until=state.version)
+    if logged is None or (held is not None and held.manifest_version >= logged.manifest_version):
+        return held
+    return logged
+
+
+def _check_pointer(root: Root, pointer: Pointer, shown: Shown, collector: Collector) -> None:
+    subject, state = shown.subject, shown.state
+    if pointer.manifest_version > state.version:
+        detail = (
+            f"its pointer is at version {pointer.manifest_version}, its catalog at {state.version}"
+        )
+        collector.error("pointer-ahead", subject, detail, "was __manifest brought back alone?")
+        return
+    head = newest_commit(root, state)
+    if head is None or head.graph_commit_id == pointer.head_commit_id:
+        return
+    if pointer.manifest_version < head.manifest_version:
+        detail = (
+            f"its pointer is at version {pointer.manifest_version}, its newest commit at "
+            f"{head.manifest_version}"
+        )
+        remedy = "the next publish, or repair, moves it on"
+        collector.add(Severity.INFO, "pointer-behind", subject, detail, remedy)
+        return
+    detail = (
+        f"its pointer names commit {pointer.head_commit_id}, its newest one is "
+        f"{head.graph_commit_id}"
+    )
+    collector.error("pointer-wrong", subject, detail, "repair puts it right")
+
+
+def tag_shown(root: Root, tag: Tag, collector: Collector) -> Shown | None:
+    """Check what a tag names; give what it shows, where that can be read."""
+    subject = f"tag {tag.name}"
+    shown = None
+    remedy = "bring __manifest back from a copy, or delete the tag"
+    with collector.guard("tag-unreadable", subject, remedy):
+        try:
+            table = root.open(MANIFEST, branch=tag.native_branch, version=tag.manifest_version)
+        except NoSuchVersion:
+            detail = f"version {tag.manifest_version} of the catalog is not there any more"
+            collector.error("tag-unreadable", subject, detail, remedy)
+            return None
+        state = load(table, root.place).state
+        if tag.sequence is not None and tag.sequence != state.last_sequence:
+            start = attrs.evolve(empty_state(root.place, tag.native_branch), version=state.version)
+            state = as_of(start, read_rows(table), tag.sequence)
+        held = state.commit(tag.graph_commit_id)
+        if held is None and GraphLog(root).find(tag.graph_commit_id, tag.native_branch) is None:
+            detail = f"there is no commit {tag.graph_commit_id} on the branch that it names"
+            collector.error("tag-without-commit", subject, detail, "delete the tag")
+        else:
+            shown = Shown(subject=subject, native=tag.native_branch, state=state)
+    return shown

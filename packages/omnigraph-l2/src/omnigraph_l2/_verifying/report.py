@@ -1,0 +1,129 @@
+"""What was looked at and what was found. Pure.
+
+Always: the kind of a finding is a stable word; programs tell findings apart by it. An error is
+something that users can meet; a warning will be met by somebody some day; information is what a
+writer that died left, and that the next one completes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+import attrs
+
+from omnigraph_l1 import L1Error
+from omnigraph_l2.errors import OmniGraphError
+
+__all__ = ["Collector", "Finding", "Severity", "VerifyReport"]
+
+
+class Severity(enum.Enum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """Something cannot be read, or what is read is not what the format promises."""
+    WARNING = "warning"
+    """Nothing is wrong for readers; it should be mended all the same."""
+    INFO = "info"
+    """Left by a writer that died, or about to be done by one that lives."""
+
+
+_ORDER = list(Severity)
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One thing that is not as it should be."""
+
+    severity: Severity
+    kind: str
+    """A word that never changes: see docs/operations.md."""
+    subject: str
+    """What is meant: a row, a branch, a table at a version."""
+    detail: str
+    """What was expected, and what was found."""
+    remedy: str
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        return f"{self.severity.value}: {self.kind}: {self.subject}: {self.detail} ({self.remedy})"
+
+
+@attrs.frozen(kw_only=True)
+class VerifyReport:
+    """What ``repo.verify`` found. Print it."""
+
+    place: str
+    findings: tuple[Finding, ...]
+    """The worst first."""
+    checked: Mapping[str, int]
+    """How many things of each sort were looked at."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is neither an error nor a warning."""
+        return all(each.severity is Severity.INFO for each in self.findings)
+
+    def __str__(self) -> str:
+        looked = ", ".join(f"{count} {what}" for what, count in self.checked.items())
+        counts = Counter(each.severity for each in self.findings)
+        found = ", ".join(f"{counts[each]} {each.value}" for each in _ORDER if counts[each])
+        head = f"{self.place}: {found or 'nothing wrong'}. Looked at {looked}."
+        return "\n".join([head, *map(str, self.findings)])
+
+
+class Collector:
+    """Takes findings, and counts what was looked at."""
+
+    def __init__(self) -> None:
+        self._findings: list[Finding] = []
+        self._checked: Counter[str] = Counter()
+
+    def add(self, severity: Severity, kind: str, subject: str, detail: str, remedy: str) -> None:
+        """Take a finding."""
+        found = Finding(severity=severity, kind=kind, subject=subject, detail=detail, remedy=remedy)
+        if found not in self._findings:
+            self._findings.append(found)
+
+    def error(self, kind: str, subject: str, detail: str, remedy: str) -> None:
+        """Take an error."""
+        self.add(Severity.ERROR, kind, subject, detail, remedy)
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Note that things were looked at."""
+        self._checked[what] += number
+
+    @contextmanager
+    def guard(self, kind: str, subject: str, remedy: str) -> Iterator[None]:
+        """Make a finding of what fails inside, and go on after it."""
+        try:
+            yield
+        except (L1Error, OmniGraphError) as error:
+            self.error(kind, subject, str(error), remedy)
+
+    def take(self, other: Collector) -> None:
+        """Take all that another one has."""
+        self._checked.update(other._checked)
+        self._findings += [each for each in other._findings if each not in self._findings]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is an error among the findings."""
+        return any(each.severity is Severity.ERROR for each in self._findings)
+
+    @property
+    def found(self) -> frozenset[str]:
+        """The kinds of the findings."""
+        return frozenset(each.kind for each in self._findings)
+
+    def report(self, place: str) -> VerifyReport:
+        """Put it together."""
+        return VerifyReport(
+            place=place,
+            findings=tuple(sorted(self._findings, key=lambda each: _ORDER.index(each.severity))),
+            checked=MappingProxyType(dict(sorted(self._checked.items()))),
+        )

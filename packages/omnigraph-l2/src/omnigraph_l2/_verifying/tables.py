@@ -1,0 +1,258 @@
+"""The tables, at each version that a branch, a tag or a run shows.
+
+Always: nothing is written, and each version, and each of its files, is looked at once, however many
+branches show it. Memory is bounded: ids go to disk where there are many. One table that is broken
+does not keep the others from being looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l1 import Table
+from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
+from omnigraph_l2._catalog.declarations import unique_properties
+from omnigraph_l2._data.ids import IdSet
+from omnigraph_l2._snapshots.snapshot import declared_type
+from omnigraph_l2._storage import Root
+from omnigraph_l2._transactions.edges import ENDS, node_tables_of
+from omnigraph_l2._transactions.lookups import Lookups
+from omnigraph_l2._transactions.unique import check_unique
+from omnigraph_l2._verifying.catalogs import Shown
+from omnigraph_l2._verifying.report import Collector
+from omnigraph_l2.errors import DuplicateValues
+
+__all__ = ["Pin", "Thorough", "check_edges", "check_tables", "pins_of"]
+
+_COPY = "bring the files back from a copy, or revert to a version that is whole"
+_MEND = "delete or rename rows until it holds, in a transaction"
+_UNREADABLE = frozenset({"table-unreadable", "table-columns", "data-unreadable"})
+_SHOWN = 10
+_AT_ONCE = 262_144
+
+
+@attrs.frozen(kw_only=True)
+class Thorough:
+    """How much of each table is looked at."""
+
+    duplicates: bool
+    values: bool
+
+
+@attrs.frozen(kw_only=True)
+class _Look:
+    """One look at all tables."""
+
+    root: Root
+    thorough: Thorough
+    seen: set[tuple[Any, ...]] = attrs.field(factory=set)
+    """The fragments that were looked at."""
+
+
+@attrs.frozen(kw_only=True)
+class Pin:
+    """A version of a table, and who shows it."""
+
+    table_key: str
+    path: str
+    branch: str | None
+    version: int
+    shown: list[Shown] = attrs.field(factory=list, eq=False)
+
+    @property
+    def subject(self) -> str:
+        """What to call it in a finding."""
+        on = "" if self.branch is None else f" of native branch {self.branch}"
+        by = ", ".join(each.subject for each in self.shown[:3])
+        more = "" if len(self.shown) <= 3 else f" and {len(self.shown) - 3} more"  # noqa: PLR2004
+        return f"{self.table_key} at version {self.version}{on} ({by}{more})"
+
+
+def pins_of(shown: Iterable[Shown], tables: Collection[str] | None) -> list[Pin]:
+    """Name each version once."""
+    found: dict[Pin, Pin] = {}
+    for each in shown:
+        for key, entry in each.state.tables.items():
+            if tables is None or key in tables:
+                pin = Pin(
+                    table_key=key,
+                    path=entry.table_path,
+                    branch=entry.table_branch,
+                    version=entry.table_version,
+                )
+                found.setdefault(pin, pin).shown.append(each)
+    return list(found)
+
+
+def check_tables(
+    root: Root, pins: Collection[Pin], thorough: Thorough, collector: Collector
+) -> set[Pin]:
+    """Check tables; give those that cannot be read."""
+    look = _Look(root=root, thorough=thorough)
+    broken: set[Pin] = set()
+    collector.count("table versions", len(pins))
+    for pin in pins:
+        mine = Collector()
+        table = _opened(root, pin, mine)
+        if table is not None:
+            _check_columns(pin, table, mine)
+            _check_counts(pin, table, mine)
+            _check_fragments(look, pin, table, mine)
+            if thorough.duplicates and not mine.has_errors:
+                _check_values(pin, table, mine)
+        if mine.found & _UNREADABLE:
+            broken.add(pin)
+        collector.take(mine)
+    return broken
+
+
+def _opened(root: Root, pin: Pin, collector: Collector) -> Table | None:
+    with collector.guard("table-unreadable", pin.subject, _COPY):
+        try:
+            return root.open(pin.path, branch=pin.branch, version=pin.version)
+        except NoSuchVersion:
+            detail = "this version of its dataset is not there"
+            collector.error("table-unreadable", pin.subject, detail, _COPY)
+    return None
+
+
+def _check_columns(pin: Pin, table: Table, collector: Collector) -> None:
+    remedy = "make the columns what they were, or bring the dataset back from a copy"
+    with collector.guard("table-columns", pin.subject, remedy):
+        for each in pin.shown:
+            declared_type(each.state, pin.table_key, table.schema)
+        for name in ("id", *(ENDS if pin.table_key.startswith("edge:") else ())):
+            field = table.schema.field(name)
+            if field.type != pa.string() or field.nullable:
+                found = f"{field.type}{' or null' if field.nullable else ''}"
+                detail = f"{name!r} is {found}, expected text that is never null"
+                collector.error("table-columns", pin.subject, detail, remedy)
+
+
+def _check_counts(pin: Pin, table: Table, collector: Collector) -> None:
+    with collector.guard("table-unreadable", pin.subject, _COPY):
+        count = table.count()
+        collector.count("rows", count)
+        for each in pin.shown:
+            said = each.state.tables[pin.table_key].row_count
+            if said != count:
+                detail = f"the catalog of {each.subject} says {said} rows, and there are {count}"
+                collector.error("row-count", pin.subject, detail, "publish the table again")
+
+
+def _check_fragments(look: _Look, pin: Pin, table: Table, collector: Collector) -> None:
+    """Read of each fragment that was not looked at yet: one row, or all."""
+    todo = []
+    with collector.guard("table-unreadable", pin.subject, _COPY):
+        for number, files in table.fragment_files().items():
+            # What is deleted is a matter of the version; the other files never change.
+            marked = (pin.branch, pin.version) if files.has_deletions else None
+            if (key := (pin.path, files.data, marked)) not in look.seen:
+                look.seen.add(key)
+                todo.append((number, files.data))
+    collector.count("fragments", len(todo))
+
+    def read(one: tuple[int, tuple[str, ...]]) -> Collector:
+        number, files = one
+        mine = Collector()
+        subject = f"fragment {number} ({', '.join(files)}) of {pin.subject}"
+        with mine.guard("data-unreadable", subject, _COPY):
+            limit = None if look.thorough.values else 1
+            for _ in table.scan(fragments=[number], limit=limit):
+                pass
+        return mine
+
+    for mine in look.root.at_once(read, todo):
+        collector.take(mine)
+
+
+def _check_values(pin: Pin, table: Table, collector: Collector) -> None:
+    """Look for ids, and values of unique properties, that stand twice."""
+    with collector.guard("table-unreadable", pin.subject, _COPY), IdSet() as ids:
+        nulls = 0
+        for batch in table.scan(columns=["id"]):
+            column = batch.column(0)
+            nulls += column.null_count
+            ids.add(column.drop_null())
+        repeated = ids.repeated(_SHOWN)
+        if repeated:
+            detail = f"ids that stand more than once: {', '.join(map(repr, repeated))}"
+            collector.error("duplicate-id", pin.subject, detail, _MEND)
+        if nulls:
+            collector.error("null-id", pin.subject, f"{nulls} rows have no id", _MEND)
+        names = {
+            name for each in pin.shown for name in unique_properties(each.state, pin.table_key)
+        }
+        try:
+            check_unique(pin.table_key, sorted(names), None, table)
+        except DuplicateValues as error:
+            detail = (
+                f"{error.property!r} is declared unique, and has values that stand more than once: "
+                f"{', '.join(map(repr, error.repeated))}"
+            )
+            collector.error("duplicate-value", pin.subject, detail, _MEND)
+
+
+def check_edges(
+    root: Root,
+    shown: Iterable[Shown],
+    broken: Collection[Pin],
+    tables: Collection[str] | None,
+    collector: Collector,
+) -> None:
+    """Look for edges whose ends are not there, in what each branch and tag shows."""
+    unreadable = {(pin.path, pin.branch, pin.version) for pin in broken}
+    done: set[tuple[Any, ...]] = set()
+    for each in shown:
+        at = {
+            key: (entry.table_path, entry.table_branch, entry.table_version)
+            for key, entry in each.state.tables.items()
+        }
+        for key, edges in at.items():
+            if not key.startswith("edge:") or (tables is not None and key not in tables):
+                continue
+            for column in ENDS:
+                nodes = [node for node in node_tables_of(each.state, key, column) if node in at]
+                places = [edges, *(at[node] for node in nodes)]
+                looked = (column, *places)
+                if looked not in done and unreadable.isdisjoint(places):
+                    _check_ends(root, f"{key} of {each.subject}", column, places, collector)
+                done.add(looked)
+
+
+def _check_ends(
+    root: Root,
+    subject: str,
+    column: str,
+    places: Sequence[tuple[str, str | None, int]],
+    collector: Collector,
+) -> None:
+    with collector.guard("table-unreadable", subject, _COPY), IdSet() as ends:
+        edges, *nodes = (
+            root.open(path, branch=branch, version=version) for path, branch, version in places
+        )
+        for batch in edges.scan(columns=[column]):
+            ends.add(batch.column(0).drop_null())
+        absent = list(_absent(ends, nodes, Lookups(root.known_ids)))
+        if absent:
+            named = ", ".join(map(repr, absent))
+            detail = f"its {column!r} names nodes that are not there: {named}"
+            remedy = "add the nodes, or delete the edges"
+            collector.error("dangling-edge", subject, detail, remedy)
+
+
+def _absent(ends: IdSet, nodes: Collection[Table], lookups: Lookups) -> Iterator[str]:
+    shown = 0
+    for batch in ends.batches(_AT_ONCE):
+        absent = batch.unique()
+        for table in nodes:
+            if len(absent):
+                absent = lookups.missing(table, absent)
+        yield from absent.slice(0, _SHOWN - shown).to_pylist()
+        shown += len(absent)
+        if shown >= _SHOWN:
+            return
