@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._places import Place
-from omnigraph_l1._table import comparing, indexing, listing, opening, reading, refs
+from omnigraph_l1._table import comparing, deletions, indexing, listing, opening, reading, refs
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.indexing import IndexInfo
 from omnigraph_l1._table.listing import VersionFile
@@ -140,6 +140,10 @@ class ReadSide:
     def fragment_files(self) -> dict[int, FragmentFiles]:
         """Name the files of each fragment, by its number. Costs no request."""
         return reading.fragment_files(self._pinned)
+
+    def deleted_rows(self, fragment: int) -> pa.UInt32Array | None:
+        """Give the places of a fragment's deleted rows; None where that cannot be told."""
+        return deletions.deleted_rows(self._pinned, fragment)
 
     def find(
         self,

@@ -1,4 +1,9 @@
-"""Comparing the rows of a table at two pins: what diff, merge and revert share."""
+"""Comparing the rows of a table at two pins: what diff, merge and revert share.
+
+``compared`` costs what changed. A merge needs it twice, from the base to either side: what one side
+did not change is in the other side's ``before``. ``rows_at`` is slower where there is no index on
+``id``: it reads the ids of the whole table.
+"""
 
 from omnigraph_l2._comparing.aligning import Kind, aligned
 from omnigraph_l2._comparing.changed import changed_ids

@@ -11,26 +11,21 @@ columns: where one side lacks a column, rows that are not null in it are doubtfu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph_l1 import FragmentFiles, Table
-from omnigraph_l2._comparing.row_ids import FACTS, Facts, RowIdJoin, facts_of
+from omnigraph_l1 import Table
+from omnigraph_l2._comparing.row_ids import FACTS, RowIdJoin, facts_of
 from omnigraph_l2._comparing.rows import ADDRESS, Rows
 
 __all__ = ["Doubtful", "doubtful", "rows_with"]
 
-_ROWS_AT_ONCE: Final = 2_000_000
 _BATCH: Final = 1_048_576
 _FEW: Final = 100_000
-_FRAGMENT: Final = np.uint64(32)
-_OFFSET: Final = np.uint64(0xFFFFFFFF)
 
 
 @attrs.frozen
@@ -46,23 +41,9 @@ class Doubtful:
 
 def doubtful(before: Table, after: Table) -> Doubtful:
     """Find the rows that may differ."""
-    found = Doubtful(Rows(before), Rows(after))
-    parted = _Parted.of(before.fragment_files(), after.fragment_files())
-    counts, others = before.fragments(), after.fragments()
-    several = sum(counts[number] for number in parted.before)
-    several += sum(others[number] for number in parted.after)
-    common = before.common_version(after)
-    if not (before.has_row_ids and after.has_row_ids):
-        common = 0
-    with _joined(RowIdJoin(several), found, common) as join:
-        for mine, theirs in _groups(parted.both, counts):
-            gone, came = _moved(_facts(before, mine), _facts(after, theirs), mine, theirs)
-            join.add_before(gone)
-            join.add_after(came)
-        for facts in _in_batches(before, parted.before):
-            join.add_before(facts)
-        for facts in _in_batches(after, parted.after):
-            join.add_after(facts)
+    found = _not_in_the_same_place(before, after)
+    if len(found.before) and len(found.after):
+        found = _not_the_same_by_row_id(found)
     _add_other_columns(found)
     return found
 
@@ -76,74 +57,54 @@ def rows_with(table: Table, ids: pa.Array) -> Rows:
     return found
 
 
-@attrs.frozen
-class _Parted:
-    """The fragments that may hold what differs: same files, but other rows deleted; and others."""
-
-    both: tuple[tuple[int, int], ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-
-    @classmethod
-    def of(cls, before: dict[int, FragmentFiles], after: dict[int, FragmentFiles]) -> _Parted:
-        by_files = {files.data: number for number, files in after.items()}
-        both, alone = [], []
-        for number, files in before.items():
-            other = by_files.pop(files.data, None)
-            if other is None:
-                alone.append(number)
-            elif files.deletions != after[other].deletions:
-                both.append((number, other))
-        return cls(tuple(both), tuple(alone), tuple(by_files.values()))
+def _not_in_the_same_place(before: Table, after: Table) -> Doubtful:
+    """Leave out the rows that both have at one place of one file."""
+    found = Doubtful(Rows(before), Rows(after))
+    older, newer = before.fragment_files(), after.fragment_files()
+    by_files = {files.data: number for number, files in newer.items()}
+    rewritten: list[int] = []
+    for number, files in older.items():
+        other = by_files.pop(files.data, None)
+        if other is None:
+            rewritten.append(number)
+        elif files.deletions != newer[other].deletions:
+            _add_deleted(found, number, other)
+    found.before.add_fragments(rewritten)
+    found.after.add_fragments(list(by_files.values()))
+    return found
 
 
-@contextmanager
-def _joined(join: RowIdJoin, found: Doubtful, common: int | None) -> Iterator[RowIdJoin]:
-    yield join
-    for before, after in join.differing(common):
-        found.before.add(before)
-        found.after.add(after)
+def _add_deleted(found: Doubtful, number: int, other: int) -> None:
+    """Add the rows of one file that are deleted on one side only."""
+    gone = found.before.table.deleted_rows(number)
+    also_gone = found.after.table.deleted_rows(other)
+    if gone is None or also_gone is None:
+        found.before.add_fragments([number])
+        found.after.add_fragments([other])
+        return
+    found.before.add_places(number, _without(also_gone, gone))
+    found.after.add_places(other, _without(gone, also_gone))
 
 
-def _groups(
-    pairs: Sequence[tuple[int, int]], counts: dict[int, int]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """Put fragments together, so that few scans read them all."""
-    group: list[tuple[int, int]] = []
-    held = 0
-    for mine, theirs in pairs:
-        if held + counts[mine] > _ROWS_AT_ONCE and group:
-            yield [each for each, _ in group], [each for _, each in group]
-            group, held = [], 0
-        group.append((mine, theirs))
-        held += counts[mine]
-    if group:
-        yield [each for each, _ in group], [each for _, each in group]
+def _without(places: pa.Array, others: pa.Array) -> pa.Array:
+    return places.filter(pc.invert(pc.is_in(places, value_set=others)))
 
 
-def _facts(table: Table, fragments: Collection[int]) -> Facts:
-    read = list(_in_batches(table, fragments))
-    return np.concatenate(read) if read else np.zeros((0, len(FACTS)), dtype=np.uint64)
-
-
-def _in_batches(table: Table, fragments: Collection[int]) -> Iterator[Facts]:
-    if fragments:
-        scanned = table.scan(columns=FACTS, fragments=fragments, batch_size=_BATCH)
-        yield from (facts_of(batch) for batch in scanned)
-
-
-def _moved(
-    before: Facts, after: Facts, mine: Sequence[int], theirs: Sequence[int]
-) -> tuple[Facts, Facts]:
-    """Leave out the rows that both have at the same place of the same file."""
-    places, others = before[:, 2], after[:, 2]
-    if mine != theirs:
-        renumbered = np.zeros(max(theirs) + 1, dtype=np.uint64)
-        renumbered[list(theirs)] = mine
-        others = (renumbered[others >> _FRAGMENT] << _FRAGMENT) | (others & _OFFSET)
-    gone = ~np.isin(places, others, assume_unique=True)
-    came = ~np.isin(others, places, assume_unique=True)
-    return before[gone], after[came]
+def _not_the_same_by_row_id(found: Doubtful) -> Doubtful:
+    before, after = found.before.table, found.after.table
+    common = before.common_version(after)
+    if common == 0 or not (before.has_row_ids and after.has_row_ids):
+        return found
+    left = Doubtful(Rows(before), Rows(after))
+    with RowIdJoin(len(found)) as join:
+        for batch in found.before.batches(FACTS):
+            join.add_before(facts_of(batch))
+        for batch in found.after.batches(FACTS):
+            join.add_after(facts_of(batch))
+        for mine, theirs in join.differing(common):
+            left.before.add(mine)
+            left.after.add(theirs)
+    return left
 
 
 def _add_other_columns(found: Doubtful) -> None:

@@ -8,6 +8,7 @@ bounded, for what is more than some rows waits on disk.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import TracebackType
 from typing import Final
 
 import numpy as np
@@ -45,6 +46,18 @@ class RowIdJoin:
             [[] for _ in range(self._parts)] for _ in range(2)
         )
 
+    def __enter__(self) -> RowIdJoin:  # noqa: PYI034  # Self needs Python 3.11
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def add_before(self, facts: Facts) -> None:
         """Add rows of the older version."""
         self._add(self._sides[0], facts)
@@ -71,8 +84,6 @@ class RowIdJoin:
                 np.delete(before[:, _ADDRESS], mine[same]),
                 np.delete(after[:, _ADDRESS], others[same]),
             )
-        if self._file is not None:
-            self._file.close()
 
     def _add(self, side: list[list[Facts | Extent]], facts: Facts) -> None:
         if self._file is None:

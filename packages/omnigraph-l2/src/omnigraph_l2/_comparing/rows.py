@@ -7,6 +7,7 @@ address, each with what it takes; where they are many of a fragment, it is read 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ ADDRESS = "_rowaddr"
 _FRAGMENT = np.uint64(32)
 _OFFSET = np.uint64(0xFFFFFFFF)
 _AT_ONCE = 10_000
+_BATCH = 1_048_576
 _MANY = 16
 """A fragment is read as a whole where one row of so many is wanted."""
 
@@ -41,10 +43,19 @@ class Rows:
         """Add rows by their addresses."""
         fragments = addresses >> _FRAGMENT
         for fragment in np.unique(fragments).tolist():
-            offsets = addresses[fragments == fragment] & _OFFSET
-            marked = np.zeros(int(offsets.max()) + 1, dtype=np.bool_)
-            marked[offsets] = True
-            self._bits[fragment] = _either(self._bits.get(fragment), np.packbits(marked))
+            self._mark(fragment, addresses[fragments == fragment] & _OFFSET)
+
+    def add_places(self, fragment: int, places: pa.Array) -> None:
+        """Add the rows at some places of a fragment."""
+        if len(places):
+            self._mark(fragment, places.to_numpy())
+
+    def add_fragments(self, fragments: Sequence[int]) -> None:
+        """Add all rows of some fragments."""
+        if fragments:
+            scanned = self.table.scan(columns=[ADDRESS], fragments=fragments, batch_size=_BATCH)
+            for batch in scanned:
+                self.add(batch.column(0).to_numpy())
 
     def add_rows(self, others: Rows) -> None:
         """Add other rows of the same version."""
@@ -53,8 +64,7 @@ class Rows:
 
     def add_all(self) -> None:
         """Add all rows that there are."""
-        for batch in self.table.scan(columns=[ADDRESS]):
-            self.add(batch.column(0).to_numpy())
+        self.add_fragments(list(self.table.fragments()))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read columns of these rows."""
@@ -70,6 +80,11 @@ class Rows:
         if full:
             yield from self._filtered(full, columns)
 
+    def _mark(self, fragment: int, places: npt.NDArray[Any]) -> None:
+        marked = np.zeros(int(places.max()) + 1, dtype=np.bool_)
+        marked[places] = True
+        self._bits[fragment] = _either(self._bits.get(fragment), np.packbits(marked))
+
     def _fetched(
         self, fragments: Sequence[int], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
@@ -81,8 +96,9 @@ class Rows:
     def _filtered(
         self, fragments: Sequence[int], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        for batch in self.table.scan(columns=[*columns, ADDRESS], fragments=fragments):
-            chosen = self._holds(batch.column(len(columns)).to_numpy())
+        with_address = [*columns, *({ADDRESS} - set(columns))]
+        for batch in self.table.scan(columns=with_address, fragments=fragments):
+            chosen = self._holds(batch.column(ADDRESS).to_numpy())
             if chosen.any():
                 yield batch.select(range(len(columns))).filter(pa.array(chosen))
 
