@@ -20,6 +20,8 @@ from omnigraph_l2._branches.pointers import Pointers
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._given import refuse_pickling
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._leases import Leases
+from omnigraph_l2._manifest.catalog import VersionsRead
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._references.resolving import References
 from omnigraph_l2._references.tag_refs import TagRefs
@@ -43,14 +45,21 @@ class Handle:
         self._pointers = Pointers(root, clock)
         self._tag_refs = TagRefs(root)
         self._listing = Listing(root, self._pointers)
+        self._leases = Leases(root, clock=clock, known=self._versions_read)
         self._open_branches = OpenBranches(
-            root, pointers=self._pointers, listing=self._listing, log=self._log, turns=self._turns
+            root,
+            pointers=self._pointers,
+            listing=self._listing,
+            log=self._log,
+            turns=self._turns,
+            leases=self._leases,
         )
         self._references = References(
             root=root,
             listing=self._listing,
             log=self._log,
             tags=self._tag_refs,
+            leases=self._leases,
             open=self._branch,
             find=self._open_branches.find,
         )
@@ -72,6 +81,7 @@ class Handle:
         try:
             self.flush()
         finally:
+            self._leases.close()
             self._root.close()
 
     def __enter__(self: _Self) -> _Self:  # noqa: PYI019  # Self needs Python 3.11
@@ -91,6 +101,9 @@ class Handle:
 
     def __repr__(self) -> str:
         return f"<Repository at {self.uri}>"
+
+    def _versions_read(self) -> Mapping[str, VersionsRead]:
+        return self._open_branches.versions_read()
 
     def _branch(self, name: str) -> GraphBranch:
         self._root.check_open()

@@ -19,7 +19,7 @@ from omnigraph_l2._catalog.changes import Change, Intent
 from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations
-from omnigraph_l2._creating import create
+from omnigraph_l2._creating import create, was_begun
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._given import check_timeout
@@ -83,7 +83,9 @@ class Repository(Handle):
         with border():
             root = root_of(uri, storage_options, durability)
             repository = cls(root, actor=actor, clock=_now)
-            opened(root, repository._branch(MAIN).catalog, repository._pointers)
+            loaded = opened(root, repository._branch(MAIN).catalog, repository._pointers)
+            if not was_begun(loaded.table) and not root.first_names("_refs"):
+                repository._leases.for_writers_only()
         return repository
 
     # Reading.
@@ -189,13 +191,14 @@ class Repository(Handle):
                 check_there(change, self._root)
             intent = Intent(
                 graph_commit_id=new_ulid(),
+            hold = target.hold()
                 changes=tuple(completed(change, self._root) for change in changes),
                 expected=dict(expected),
                 created_at=self._clock(),
                 actor_id=self._actor if actor is None else actor,
                 message=message,
             )
-            return target.publish(intent, timeout=timeout)
+            return target.publish(intent, timeout=timeout, hold=hold)
 
     def plan_evolution(self, new_schema: GraphSchema, *, branch: str = MAIN) -> EvolvePlan:
         """Show what ``evolve`` would do; print it. Nothing is changed."""

@@ -22,6 +22,7 @@ from omnigraph_l2._catalog.commits import EPOCH, GraphCommit, Published
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._leases import Hold, Leases
 from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._publishing.publisher import Publisher, Surroundings
 from omnigraph_l2._publishing.turns import Turns
@@ -50,6 +51,7 @@ class GraphBranch:
         log: GraphLog,
         turns: Turns,
         check: Callable[[], None],
+        leases: Leases,
     ) -> None:
         self.name = name
         self.native = native
@@ -64,6 +66,7 @@ class GraphBranch:
         self._check = check
         self.has_published = False
         """Whether this handle has published anything, so that the log may be behind."""
+        self._leases = leases
         self._publisher = Publisher(
             self.catalog,
             turns,
@@ -82,9 +85,21 @@ class GraphBranch:
             return None
         return pointer.manifest_version
 
-    def publish(self, intent: Intent, *, timeout: float) -> GraphCommit:
-        """Publish one commit."""
-        made = self._publisher.publish(intent, place=self._root.place, timeout=timeout)
+    def hold(self) -> Hold:
+        """Hold on to what is there from now on: before what a publish stands on is read."""
+        return self._leases.hold(writes=True)
+
+    def _is_gone(self) -> bool:
+        pointer = self._pointers.get(self.name)
+        if pointer is not None or self.native != self.name:
+            return pointer is None or pointer.native_branch != self.native
+        return not self._root.open(MANIFEST).has_branch(self.name)
+
+    def publish(self, intent: Intent, *, timeout: float, hold: Hold | None = None) -> GraphCommit:
+        """Publish one commit, if what it stands on was held on to all the time."""
+        made = self._publisher.publish(
+            intent, hold=hold or self.hold(), place=self._root.place, timeout=timeout
+        )
         self.has_published = True
         return made.commit
 

@@ -14,6 +14,9 @@ from omnigraph_l2._branches.listing import Listing
 from omnigraph_l2._branches.pointers import MAIN, Pointers
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._leases.hold import MAIN_LINEAGE
+from omnigraph_l2._leases.leases import Leases
+from omnigraph_l2._manifest.catalog import VersionsRead
 from omnigraph_l2._opening import check_may_publish
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._storage import Root
@@ -26,13 +29,21 @@ class OpenBranches:
     """Opens branches, and keeps them open. Threads may share it."""
 
     def __init__(
-        self, root: Root, *, pointers: Pointers, listing: Listing, log: GraphLog, turns: Turns
+        self,
+        root: Root,
+        *,
+        pointers: Pointers,
+        listing: Listing,
+        log: GraphLog,
+        turns: Turns,
+        leases: Leases,
     ) -> None:
         self._root = root
         self._pointers = pointers
         self._listing = listing
         self._log = log
         self._turns = turns
+        self._leases = leases
         self._lock = threading.Lock()
         self._open: dict[str, GraphBranch] = {}
 
@@ -60,6 +71,13 @@ class OpenBranches:
             if found is not None:
                 return found
         return None
+
+    def versions_read(self) -> dict[str, VersionsRead]:
+        """Tell what was read of each branch of the catalog, by its native name."""
+        with self._lock:
+            branches = list(self._open.values())
+        found = ((each.native or MAIN_LINEAGE, each.catalog.read) for each in branches)
+        return {name: read for name, read in found if read is not None}
 
     def flush(self) -> None:
         """Complete the log of each branch that was published to through this handle."""
@@ -91,6 +109,7 @@ class OpenBranches:
             pointers=self._pointers,
             log=self._log,
             turns=self._turns,
+            leases=self._leases,
             check=lambda: self._check(name, native),
         )
 

@@ -12,6 +12,7 @@ __all__ = [
     "CommitOutcomeUnknown",
     "Conflict",
     "ExpectedVersionMismatch",
+    "LeaseLost",
     "OperationRepeated",
     "PublishConflict",
     "RowLevelCasContention",
@@ -120,6 +121,23 @@ class RunConflict(Conflict):
         return (
             f"Run {self.run_id} cannot be published to {self.target!r}: {', '.join(self.tables)} "
             "changed there since the run began. Abort it and run again."
+        )
+
+
+@define(kw_only=True, slots=False)
+class LeaseLost(Conflict):
+    """The process was not heard of for so long that a cleanup may have taken what it needs."""
+
+    kind: ClassVar[str] = "lease_lost"
+    place: str
+    seconds: float
+    """How long ago the lease was last renewed."""
+
+    def __str__(self) -> str:
+        return (
+            f"The lease of this handle on {self.place} was last renewed {self.seconds:.0f} seconds "
+            "ago, and is gone: a cleanup may have removed what this was based on. Nothing was "
+            "published. Run it again from the beginning (repo.retry does)."
         )
 
 

@@ -139,16 +139,24 @@ class UnknownRun(NotFound):
 
 @define(kw_only=True, slots=False)
 class SnapshotExpired(NotFound):
-    """What the snapshot needs was cleaned up."""
+    """What a snapshot needs was cleaned up: a version of a table, or of the catalog itself."""
 
     kind: ClassVar[str] = "snapshot_expired"
-    table_key: str
-    table_version: int
+    table_key: str | None = None
+    table_version: int | None = None
+    branch: str | None = None
+    version: int | None = None
+    """The version of the branch, where it is gone as a whole."""
 
     def __str__(self) -> str:
+        gone = (
+            f"Version {self.version} of branch {self.branch!r}"
+            if self.table_key is None
+            else f"Version {self.table_version} of {self.table_key}, which this snapshot needs,"
+        )
         return (
-            f"Version {self.table_version} of {self.table_key}, which this snapshot needs, was "
-            "cleaned up. Take a new snapshot, or tag commits that must stay."
+            f"{gone} was cleaned up. Take a new snapshot. What must stay readable is kept by a "
+            "tag, by a branch, or by cleaning with a longer retention."
         )
 
 

@@ -82,6 +82,7 @@ class Evolver:
         """Make a schema that of the branch; None where it is already."""
         deadline = time.monotonic() + timeout
         commit_id = new_ulid()
+        hold = self.branch.hold()
         first = latest = self._look(wanted)
         lost = 0
         while not latest.plan.is_empty:
@@ -103,7 +104,7 @@ class Evolver:
                 )
                 left = max(1.0, deadline - time.monotonic())
                 try:
-                    commit = self.branch.publish(intent, timeout=left)
+                    commit = self.branch.publish(intent, timeout=left, hold=hold)
                 except ExpectedVersionMismatch:
                     if time.monotonic() > deadline:
                         raise

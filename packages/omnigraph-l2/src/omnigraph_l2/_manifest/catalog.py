@@ -38,7 +38,7 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import OmniGraphError, UnknownBranch
 
-__all__ = ["Catalog", "Loaded", "load", "read_rows"]
+__all__ = ["Catalog", "Loaded", "VersionsRead", "followed", "load", "read_rows"]
 
 _COLUMNS = (*MANIFEST_SCHEMA.names, CREATED, UPDATED)
 
@@ -50,6 +50,14 @@ class Loaded:
     table: Table
     state: CatalogState
     fragments: frozenset[int]
+
+
+@attrs.frozen
+class VersionsRead:
+    """Which versions of a branch of the catalog a handle has read as its head."""
+
+    first: int
+    last: int
 
 
 def load(table: Table, place: str) -> Loaded:
@@ -64,7 +72,8 @@ def read_rows(table: Table, fragments: Collection[int] | None = None) -> list[Ma
     return rows_from_arrow(table.read(columns=_COLUMNS, fragments=fragments))
 
 
-def _followed(before: Loaded, table: Table) -> Loaded:
+def followed(before: Loaded, table: Table) -> Loaded:
+    """Read a later version of the catalog: only what is new in it, where that is possible."""
     if table.version == before.table.version:
         return before
     fragments = frozenset(table.fragments())
@@ -100,12 +109,22 @@ class Catalog:
     def branch(self) -> str | None:
         """The native branch; None is main."""
         return self._branch
+        self._first: int | None = None
 
     def recent(self, seconds: float) -> Loaded:
         """Give what was read within the last seconds, or catch up."""
         with self._lock:
             if self._loaded is not None and time.monotonic() - self._read_at <= seconds:
                 return self._loaded
+    @property
+    def read(self) -> VersionsRead | None:
+        """What was read of it so far; None where nothing was. Waits for nobody."""
+        loaded = self._loaded
+        if loaded is None:
+            return None
+        last = loaded.table.version
+        return VersionsRead(last if self._first is None else min(self._first, last), last)
+
         return self.refresh()
 
     def refresh(self) -> Loaded:
@@ -113,9 +132,10 @@ class Catalog:
         with self._lock, self._while_it_is_there():
             self._read_at = time.monotonic()
             if self._loaded is None:
-                self._loaded = load(self._open(), self._root.place)
+                first = load(self._open(), self._root.place)
+                self._first, self._loaded = first.table.version, first
             else:
-                self._loaded = _followed(self._loaded, self._loaded.table.refresh())
+                self._loaded = followed(self._loaded, self._loaded.table.refresh())
             return self._loaded
 
     def migrated(self, loaded: Loaded) -> Loaded:
@@ -178,7 +198,7 @@ class Catalog:
         if self._loaded is None:
             self._loaded = load(table, self._root.place)
         elif table.version > self._loaded.table.version:
-            self._loaded = _followed(self._loaded, table)
+            self._loaded = followed(self._loaded, table)
         return self._loaded
 
     @contextmanager

@@ -28,6 +28,7 @@ from omnigraph_l2._catalog.planning import Plan, operation_digest, plan
 from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._errors.translating import translated
 from omnigraph_l2._events import emit
+from omnigraph_l2._leases import Hold
 from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2.errors import (
@@ -70,6 +71,7 @@ class Surroundings:
 @attrs.define(eq=False)
 class _Waiting:
     intent: Intent
+    hold: Hold
     deadline: float
     started: float
     attempts: int = 0
@@ -96,10 +98,10 @@ class Publisher:
         self._queue_lock = threading.Lock()
         self._leading = threading.Lock()
 
-    def publish(self, intent: Intent, *, place: str, timeout: float) -> Published:
+    def publish(self, intent: Intent, *, hold: Hold, place: str, timeout: float) -> Published:
         """Publish one commit; give it, with its place in the sequence."""
         now = time.monotonic()
-        mine = _Waiting(intent, deadline=now + timeout, started=now)
+        mine = _Waiting(intent, hold, deadline=now + timeout, started=now)
         with self._queue_lock:
             self._queue.append(mine)
         while not mine.is_done:
@@ -135,7 +137,7 @@ class Publisher:
                         self._review(each, state, place, refusal, rose=rose)
                     batch = [each for each in batch if not each.is_done]
                     planned = self._plan(batch, state, place)
-                    if planned:
+                    if planned and self._all_held(planned, place):
                         sequence_before = state.last_sequence
                         refusal = self._write(base, planned, place)
             except L1Error as error:
@@ -219,6 +221,15 @@ class Publisher:
         done = self._around.operation(state, operation_digest(intent.operation_hash))
         if done is not None:
             raise OperationRepeated(operation_hash=intent.operation_hash, commit_id=done)
+
+    def _all_held(self, planned: list[tuple[_Waiting, Plan]], place: str) -> bool:
+        """Give up those that slept so long that what they stand on may have been cleaned up."""
+        for each, _ in planned:
+            try:
+                each.hold.check()
+            except OmniGraphError as error:
+                self._fail([each], place, error)
+        return not any(each.is_done for each, _ in planned)
 
     def _write(self, base: Loaded, planned: list[tuple[_Waiting, Plan]], place: str) -> str:
         """Write what is planned, on its base; give why it was refused, or nothing."""

@@ -9,6 +9,7 @@ import attrs
 
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import CatalogState, as_of, empty_state
+from omnigraph_l2._leases import Hold
 from omnigraph_l2._manifest.catalog import Catalog, Loaded, read_rows
 
 __all__ = ["Moment"]
@@ -28,6 +29,8 @@ class Moment:
     """The commit that made it; None where there is no log."""
     sequence: int | None = None
     """The last commit that counts, where the version of the catalog holds later ones too."""
+    hold: Hold | None = attrs.field(default=None, repr=False, eq=False)
+    """What keeps it from being cleaned up, as long as this is there."""
     is_head: bool = False
     """Whether it was the head of its branch when it was looked for."""
 

@@ -19,14 +19,17 @@ from omnigraph_l2._branches.names import is_hidden
 from omnigraph_l2._branches.pointers import MAIN
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._manifest.catalog import Catalog
+from omnigraph_l2._leases import Leases
+from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._references.tag_refs import Tag, TagRefs
-from omnigraph_l2._snapshots import Snapshot, state_of
+from omnigraph_l2._snapshots import Snapshot, hold_of, state_of
 from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import (
     CorruptRepository,
     InvalidRequest,
+    SnapshotExpired,
     UnknownBranch,
     UnknownCommit,
     UnknownReference,
@@ -45,6 +48,7 @@ class References:
     _listing: Listing
     _log: GraphLog
     _tags: TagRefs
+    _leases: Leases
     _open: Callable[[str], GraphBranch]
     _find: Callable[[str], GraphCommit | None]
 
@@ -106,17 +110,20 @@ class References:
 
     def shown(self, moment: Moment) -> Snapshot:
         """Give the snapshot of a moment."""
-        return Snapshot(self._root, moment.branch, moment.state(), moment.commit)
+        return Snapshot(self._root, moment.branch, moment.state(), moment.commit, moment.hold)
 
     def at_head(self, branch: GraphBranch) -> Moment:
         """Find the head of a branch."""
+        hold = self._leases.hold()
         loaded = branch.catalog.refresh()
+        hold.settle(branch.native, loaded.table.version)
         return Moment(
             branch=branch.name,
             native=branch.native,
             catalog=branch.catalog,
             loaded=loaded,
             commit=branch.head(loaded.state),
+            hold=hold,
             is_head=True,
         )
 
@@ -125,16 +132,16 @@ class References:
         if isinstance(version, bool) or not isinstance(version, int):
             reason = f"a version is a whole number, found {version!r}"
             raise InvalidRequest(what="A snapshot", reason=reason)
-        try:
-            loaded = branch.catalog.at(version)
-        except NoSuchVersion as error:
-            raise UnknownVersion(branch=branch.name, version=version) from error
+        hold = self._leases.hold()
+        loaded = self._loaded(branch.name, branch.catalog, version)
+        hold.settle(branch.native, version)
         return Moment(
             branch=branch.name,
             native=branch.native,
             catalog=branch.catalog,
             loaded=loaded,
             commit=branch.head(loaded.state),
+            hold=hold,
         )
 
     def at_commit(self, branch: GraphBranch, commit_id: str) -> Moment:
@@ -186,9 +193,10 @@ class References:
     def _of_snapshot(self, snapshot: Snapshot) -> Moment:
         state = state_of(snapshot)
         catalog = self._catalog(snapshot.branch, state.branch)
-        return self._on(
+        moment = self._on(
             snapshot.branch, catalog, state.version, snapshot.commit, state.last_sequence
         )
+        return attrs.evolve(moment, hold=hold_of(snapshot) or moment.hold)
 
     def _of_tag(self, tag: Tag) -> Moment:
         catalog = self._catalog(tag.branch, tag.native_branch)
@@ -201,7 +209,7 @@ class References:
                 if made is None
                 else made.commit
             )
-        except (UnknownBranch, UnknownVersion) as error:
+        except (UnknownBranch, UnknownVersion, SnapshotExpired) as error:
             detail = "the version of the catalog that it names is not there any more"
             raise CorruptRepository(
                 place=self._root.place, item=f"tag {tag.name}", detail=detail
@@ -220,22 +228,36 @@ class References:
         commit: GraphCommit | None,
         sequence: int | None,
     ) -> Moment:
-        try:
-            loaded = catalog.at(version)
-        except NoSuchVersion as error:
-            raise UnknownVersion(branch=name, version=version) from error
+        hold = self._leases.hold()
+        loaded = self._loaded(name, catalog, version)
         if sequence is None and commit is not None:
             made = loaded.state.commit(commit.graph_commit_id)
             sequence = None if made is None else made.sequence
+        # Several commits in one write: then the later ones do not count.
+        until = None if sequence == loaded.state.last_sequence else sequence
+        hold.settle(catalog.branch, version if until is None else version - 1)
         return Moment(
             branch=name,
             native=catalog.branch,
             catalog=catalog,
             loaded=loaded,
             commit=commit,
-            # Several commits in one write: then the later ones do not count.
-            sequence=None if sequence == loaded.state.last_sequence else sequence,
+            sequence=until,
+            hold=hold,
         )
+
+    def _loaded(self, name: str, catalog: Catalog, version: int) -> Loaded:
+        """Read a version of the catalog; tell one that was cleaned up from one that never was."""
+        try:
+            return catalog.at(version)
+        except NoSuchVersion as error:
+            first = 1
+            if catalog.branch is not None:
+                info = self._root.open(MANIFEST).branches().get(catalog.branch)
+                first = version if info is None else info.parent_version
+            if first <= version < catalog.refresh().state.version:
+                raise SnapshotExpired(branch=name, version=version) from error
+            raise UnknownVersion(branch=name, version=version) from error
 
     def _catalog(self, name: str, native: str | None) -> Catalog:
         """Open the catalog on a native branch; what a name means may be another by now."""

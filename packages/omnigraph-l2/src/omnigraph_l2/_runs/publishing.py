@@ -92,6 +92,7 @@ class RunPublisher:
     def publish(self, message: str | None) -> GraphCommit | None:
         """Publish; give the commit, the one that exists, or None where nothing was changed."""
         deadline = time.monotonic() + self.timeout
+        hold = self.target.hold()
         lost = 0
         while True:
             done = published_commit(self.target, self.record.run_id) or self._same_operation()
@@ -119,7 +120,7 @@ class RunPublisher:
                 failpoint(_APPLIED)
                 try:
                     left = max(1.0, deadline - time.monotonic())
-                    return self.target.publish(intent, timeout=left)
+                    return self.target.publish(intent, timeout=left, hold=hold)
                 except (ExpectedVersionMismatch, OperationRepeated):
                     lost += 1
 

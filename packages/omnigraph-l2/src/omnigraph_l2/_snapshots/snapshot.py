@@ -19,11 +19,13 @@ from omnigraph_l2._catalog.declarations import endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
+from omnigraph_l2._leases import Hold
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
+from omnigraph_l2._snapshots.expiring import expiring
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
-__all__ = ["Snapshot", "declared_type", "state_of"]
+__all__ = ["Snapshot", "declared_type", "hold_of", "state_of"]
 
 _GIVEN = {"node": ("id",), "edge": ("id", "src", "dst")}
 
@@ -32,9 +34,15 @@ class Snapshot:
     """The graph at one moment. Get one from ``repo.snapshot``."""
 
     def __init__(
-        self, root: Root, branch: str, state: CatalogState, commit: GraphCommit | None
+        self,
+        root: Root,
+        branch: str,
+        state: CatalogState,
+        commit: GraphCommit | None,
+        hold: Hold | None = None,
     ) -> None:
         self._root = root
+        self._hold = hold
         self._state = state
         self.branch = branch
         """The name of the graph branch."""
@@ -78,9 +86,10 @@ class Snapshot:
         batch_size: int | None = None,
     ) -> pa.RecordBatchReader:
         """Read rows in batches."""
-        with table_border(table_key):
+        entry = self.entry(table_key)
+        with expiring(self._root, entry):
             reader = self._open(table_key).scan(columns, filter, batch_size=batch_size)
-        return pa.RecordBatchReader.from_batches(reader.schema, _told(table_key, reader))
+        return pa.RecordBatchReader.from_batches(reader.schema, self._told(entry, reader))
 
     def read(
         self,
@@ -95,7 +104,7 @@ class Snapshot:
         self, table_key: str, ids: Sequence[str], *, columns: Sequence[str] | None = None
     ) -> pa.Table:
         """Read rows by id, through the index where there is one."""
-        with table_border(table_key):
+        with expiring(self._root, self.entry(table_key)):
             listed = list(listed_ids("Finding in", table_key, ids))
             return self._open(table_key).find("id", listed, columns=columns)
 
@@ -114,6 +123,16 @@ class Snapshot:
             raise UnknownTable(table_key=table_key, known=tuple(self.tables))
         return entry
 
+    def _told(self, entry: TableEntry, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """Read on, and hold on to what is read, also when nobody else holds the snapshot."""
+        while True:
+            try:
+                with expiring(self._root, entry):
+                    batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            yield batch
+
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a snapshot", "send its branch and version, and take it there")
 
@@ -124,6 +143,11 @@ class Snapshot:
 def state_of(snapshot: Snapshot) -> CatalogState:
     """Give the state of the catalog that a snapshot shows: for this package only."""
     return snapshot._state  # noqa: SLF001
+
+
+def hold_of(snapshot: Snapshot) -> Hold | None:
+    """Give what keeps the data of a snapshot: for this package only."""
+    return snapshot._hold  # noqa: SLF001
 
 
 def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> NodeType | EdgeType:
@@ -143,13 +167,3 @@ def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> Nod
     return EdgeType(
         name, ends.get("src"), ends.get("dst"), properties, required=required, unique=unique
     )
-
-
-def _told(table_key: str, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    while True:
-        try:
-            with table_border(table_key):
-                batch = reader.read_next_batch()
-        except StopIteration:
-            return
-        yield batch

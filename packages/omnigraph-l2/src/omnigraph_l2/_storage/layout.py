@@ -9,6 +9,7 @@ __all__ = [
     "COMMITS",
     "COMMIT_ACTORS",
     "COMMIT_NOTES",
+    "LEASE_REFS",
     "MANIFEST",
     "OPERATION_REFS",
     "ORIGINAL_SCHEMA",
@@ -29,6 +30,7 @@ RUN_ACTORS: Final = "_graph_run_actors.lance"
 BRANCH_REFS: Final = "_refs/branches"
 OPERATION_REFS: Final = "_refs/operations"
 TAG_REFS: Final = "_refs/tags"
+LEASE_REFS: Final = "_refs/leases"
 TURNS: Final = "_turn"
 
 ORIGINAL_SCHEMA: Final = "_schema.pg"

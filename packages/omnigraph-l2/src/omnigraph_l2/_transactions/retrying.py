@@ -15,6 +15,7 @@ from omnigraph_l2._transactions.transaction import Transaction
 from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
     InvalidRequest,
+    LeaseLost,
     PublishConflict,
     TableContention,
 )
@@ -42,7 +43,7 @@ def retry(
         try:
             with begin() as tx:
                 result = fn(tx)
-        except (ExpectedVersionMismatch, PublishConflict, TableContention):
+        except (ExpectedVersionMismatch, LeaseLost, PublishConflict, TableContention):
             if not left:
                 raise
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers

@@ -27,6 +27,7 @@ from omnigraph_l2._data.spool import Spool
 from omnigraph_l2._errors.translating import border, table_border
 from omnigraph_l2._events import emit
 from omnigraph_l2._given import check_key, listed_ids
+from omnigraph_l2._leases import Hold
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._storage import Root
@@ -93,6 +94,7 @@ class Transaction:
         self._expected: dict[str, int] = {}
         self._read: set[str] = set()
         self._ended = "not begun"
+        self._hold: Hold | None = None
         self._repeats: GraphCommit | None = None
         self._lookups = Lookups(root.known_ids)
         self._reads = Reads(branch)
@@ -105,7 +107,9 @@ class Transaction:
             raise TransactionClosed(what="transaction", state=self._ended)
         self._root.check_open()
         with border():
+            self._hold = self._branch.hold()
             self._state = self._branch.catalog.refresh().state
+            self._hold.settle(self._branch.native, self._state.version, writes=True)
             self._repeats = self._done_before(self._state)
         self._ended = ""
         return self
@@ -132,6 +136,7 @@ class Transaction:
             self._ended = "failed"
             raise
         finally:
+            self._hold = None
             for working in self._working.values():
                 working.close()
 
@@ -150,7 +155,8 @@ class Transaction:
         """The graph as this transaction found it, without its own changes."""
         state = self._open_state()
         with border():
-            return Snapshot(self._root, self._branch.name, state, self._branch.head(state))
+            head = self._branch.head(state)
+            return Snapshot(self._root, self._branch.name, state, head, self._hold)
 
     # Changing.
 
@@ -355,10 +361,9 @@ class Transaction:
                 prepared = attempt.prepared(state)
                 if prepared is None:
                     return None
+                intent, left = self._intent(prepared, state), deadline - time.monotonic()
                 try:
-                    return self._branch.publish(
-                        self._intent(prepared, state), timeout=max(1.0, deadline - time.monotonic())
-                    )
+                    return self._branch.publish(intent, timeout=max(1.0, left), hold=self._hold)
                 except OperationRepeated:
                     pass  # somebody did it at this very moment: it is found when looked for again
                 except ExpectedVersionMismatch as mismatch:
