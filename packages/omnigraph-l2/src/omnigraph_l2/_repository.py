@@ -187,11 +187,11 @@ class Repository(Handle):
             if not changes:
                 check_expectations(target.catalog.refresh().state, expected)
                 return None
+            hold = target.hold()
             for change in changes:
                 check_there(change, self._root)
             intent = Intent(
                 graph_commit_id=new_ulid(),
-            hold = target.hold()
                 changes=tuple(completed(change, self._root) for change in changes),
                 expected=dict(expected),
                 created_at=self._clock(),

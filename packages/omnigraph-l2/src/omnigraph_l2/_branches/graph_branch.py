@@ -50,8 +50,8 @@ class GraphBranch:
         pointers: Pointers,
         log: GraphLog,
         turns: Turns,
-        check: Callable[[], None],
         leases: Leases,
+        check: Callable[[], None],
     ) -> None:
         self.name = name
         self.native = native
@@ -61,12 +61,12 @@ class GraphBranch:
         self._root = root
         self._pointers = pointers
         self._log = log
+        self._leases = leases
         self._upkeep = CatalogUpkeep(log)
         self._logged_through = 0
         self._check = check
         self.has_published = False
         """Whether this handle has published anything, so that the log may be behind."""
-        self._leases = leases
         self._publisher = Publisher(
             self.catalog,
             turns,

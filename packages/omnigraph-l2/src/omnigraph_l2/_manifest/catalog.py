@@ -104,18 +104,13 @@ class Catalog:
         self._lock = threading.RLock()
         self._loaded: Loaded | None = None
         self._read_at = 0.0
+        self._first: int | None = None
 
     @property
     def branch(self) -> str | None:
         """The native branch; None is main."""
         return self._branch
-        self._first: int | None = None
 
-    def recent(self, seconds: float) -> Loaded:
-        """Give what was read within the last seconds, or catch up."""
-        with self._lock:
-            if self._loaded is not None and time.monotonic() - self._read_at <= seconds:
-                return self._loaded
     @property
     def read(self) -> VersionsRead | None:
         """What was read of it so far; None where nothing was. Waits for nobody."""
@@ -125,6 +120,11 @@ class Catalog:
         last = loaded.table.version
         return VersionsRead(last if self._first is None else min(self._first, last), last)
 
+    def recent(self, seconds: float) -> Loaded:
+        """Give what was read within the last seconds, or catch up."""
+        with self._lock:
+            if self._loaded is not None and time.monotonic() - self._read_at <= seconds:
+                return self._loaded
         return self.refresh()
 
     def refresh(self) -> Loaded:
