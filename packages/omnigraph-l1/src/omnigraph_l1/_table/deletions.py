@@ -52,7 +52,7 @@ def _folder(pinned: Pinned, base: int | None) -> str:
 def _parsed(data: bytes, file: Any) -> pa.UInt32Array | None:
     places = None
     if file.file_type == "array":
-        places = pa.ipc.open_file(data).read_all().column(0).combine_chunks()
+        places = pa.ipc.open_file(pa.py_buffer(data)).get_batch(0).column(0)
     elif file.file_type == "bitmap":
         places = _roaring(data)
     return places if places is not None and len(places) == file.num_deleted_rows else None

@@ -1,7 +1,8 @@
 """Some rows of a table, by where they are, and reading them.
 
-Always: memory is one bit for each row of the fragments concerned. Few rows are fetched by their
-address, each with what it takes; where they are many of a fragment, it is read as a whole.
+Always: memory is a few bytes for each of the rows, and at most a bit for each row of the fragments
+that they are in. Few rows are fetched by their address, each with what it takes; where they are
+many of a fragment, it is read as a whole.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from omnigraph_l1 import Table
 __all__ = ["ADDRESS", "Addresses", "Rows"]
 
 Addresses = npt.NDArray[np.uint64]
-_Bits = npt.NDArray[np.uint8]
+_Places = npt.NDArray[np.uint32] | npt.NDArray[np.uint8]
 
 ADDRESS = "_rowaddr"
 _FRAGMENT = np.uint64(32)
 _OFFSET = np.uint64(0xFFFFFFFF)
 _AT_ONCE = 10_000
 _BATCH = 1_048_576
+_MARKS_AT_ONCE = 4 * _BATCH
+_BITS_OF_A_PLACE = 32
 _MANY = 16
 """A fragment is read as a whole where one row of so many is wanted."""
 
@@ -34,10 +37,10 @@ class Rows:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._bits: dict[int, _Bits] = {}
+        self._places: dict[int, _Places] = {}
 
     def __len__(self) -> int:
-        return sum(map(_count, self._bits.values()))
+        return sum(map(_count, self._places.values()))
 
     def add(self, addresses: Addresses) -> None:
         """Add rows by their addresses."""
@@ -59,8 +62,8 @@ class Rows:
 
     def add_rows(self, others: Rows) -> None:
         """Add other rows of the same version."""
-        for fragment, bits in others._bits.items():
-            self._bits[fragment] = _either(self._bits.get(fragment), bits)
+        for fragment, kept in others._places.items():
+            self._mark(fragment, _listed(kept))
 
     def add_all(self) -> None:
         """Add all rows that there are."""
@@ -68,22 +71,22 @@ class Rows:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read columns of these rows."""
-        if not self._bits:
+        if not self._places:
             return
         there = self.table.fragments()
         full: list[int] = []
         few: list[int] = []
-        for fragment, bits in self._bits.items():
-            (full if _count(bits) * _MANY > there[fragment] else few).append(fragment)
+        for fragment, kept in self._places.items():
+            (full if _count(kept) * _MANY > there[fragment] else few).append(fragment)
         if few:
             yield from self._fetched(few, columns)
         if full:
             yield from self._filtered(full, columns)
 
     def _mark(self, fragment: int, places: npt.NDArray[Any]) -> None:
-        marked = np.zeros(int(places.max()) + 1, dtype=np.bool_)
-        marked[places] = True
-        self._bits[fragment] = _either(self._bits.get(fragment), np.packbits(marked))
+        known = self._places.get(fragment)
+        both = places if known is None else np.concatenate([_listed(known), places])
+        self._places[fragment] = _kept(np.unique(both.astype(np.uint32)))
 
     def _fetched(
         self, fragments: Sequence[int], columns: Sequence[str]
@@ -97,36 +100,64 @@ class Rows:
         self, fragments: Sequence[int], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         with_address = [*columns, *({ADDRESS} - set(columns))]
-        for batch in self.table.scan(columns=with_address, fragments=fragments):
-            chosen = self._holds(batch.column(ADDRESS).to_numpy())
-            if chosen.any():
-                yield batch.select(range(len(columns))).filter(pa.array(chosen))
+        for group in self._groups(fragments):
+            marks = {fragment: _marks(self._places[fragment]) for fragment in group}
+            for batch in self.table.scan(columns=with_address, fragments=group):
+                chosen = _marked(marks, batch.column(ADDRESS).to_numpy())
+                if chosen.any():
+                    yield batch.select(range(len(columns))).filter(pa.array(chosen))
 
-    def _holds(self, addresses: Addresses) -> npt.NDArray[np.bool_]:
-        found = np.zeros(len(addresses), dtype=np.bool_)
-        fragments = addresses >> _FRAGMENT
-        for fragment in np.unique(fragments).tolist():
-            bits = self._bits[fragment]
-            within = np.flatnonzero(fragments == fragment)
-            offsets = addresses[within] & _OFFSET
-            known = offsets < np.uint64(8 * len(bits))
-            marked = np.unpackbits(bits).astype(np.bool_)
-            found[within[known]] = marked[offsets[known]]
-        return found
+    def _groups(self, fragments: Sequence[int]) -> Iterator[list[int]]:
+        """Put fragments together that one scan reads, so that their marks are not too many."""
+        there = self.table.fragments()
+        group: list[int] = []
+        held = 0
+        for fragment in fragments:
+            if group and held + there[fragment] > _MARKS_AT_ONCE:
+                yield group
+                group, held = [], 0
+            group.append(fragment)
+            held += there[fragment]
+        yield group
 
     def _addresses(self, fragment: int) -> Addresses:
-        offsets = np.flatnonzero(np.unpackbits(self._bits[fragment])).astype(np.uint64)
-        return offsets | (np.uint64(fragment) << _FRAGMENT)
+        places = _listed(self._places[fragment]).astype(np.uint64)
+        return places | (np.uint64(fragment) << _FRAGMENT)
 
 
-def _count(bits: _Bits) -> int:
-    return int(np.unpackbits(bits).sum(dtype=np.int64))
+def _kept(places: npt.NDArray[np.uint32]) -> _Places:
+    """Keep places as they are, or as one bit for each row where that is less."""
+    if len(places) * _BITS_OF_A_PLACE <= int(places[-1]):
+        return places
+    marked = np.zeros(int(places[-1]) + 1, dtype=np.bool_)
+    marked[places] = True
+    return np.packbits(marked)
 
 
-def _either(one: _Bits | None, other: _Bits) -> _Bits:
-    if one is None:
-        return other
-    short, long = sorted((one, other), key=len)
-    joined = long.copy()
-    joined[: len(short)] |= short
-    return joined
+def _listed(kept: _Places) -> npt.NDArray[np.uint32]:
+    if kept.dtype == np.uint8:
+        return np.flatnonzero(np.unpackbits(kept)).astype(np.uint32)
+    return kept.astype(np.uint32, copy=False)
+
+
+def _count(kept: _Places) -> int:
+    return int(np.unpackbits(kept).sum(dtype=np.int64)) if kept.dtype == np.uint8 else len(kept)
+
+
+def _marks(kept: _Places) -> npt.NDArray[np.bool_]:
+    """Give a mark for each place up to the last one, and one more, which is not marked."""
+    places = _listed(kept)
+    marks = np.zeros(int(places[-1]) + 2, dtype=np.bool_)
+    marks[places] = True
+    return marks
+
+
+def _marked(marks: dict[int, npt.NDArray[np.bool_]], addresses: Addresses) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(addresses), dtype=np.bool_)
+    fragments = addresses >> _FRAGMENT
+    for fragment in np.unique(fragments).tolist():
+        within = fragments == fragment
+        of_fragment = marks[fragment]
+        last = np.uint64(len(of_fragment) - 1)
+        found[within] = of_fragment[np.minimum(addresses[within] & _OFFSET, last)]
+    return found
