@@ -1,4 +1,4 @@
-"""Scalar indexes: built beside the data, committed when whole, extended by what was added since.
+"""Indexes of columns: built beside the data, committed when whole, extended as rows are added.
 
 Always: an index is written and flushed before the commit that names it, and every commit carries
 an id. Extending reads the fragments that are not indexed yet, together with indexed parts that are
@@ -9,11 +9,14 @@ times. An index is never needed for a right answer.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
+from typing import Any, Final
 
 import attrs
+import pyarrow as pa
 from lance import LanceOperation, Transaction
 from lance.bitmap import Bitmap
 from lance.dataset import Index
@@ -28,16 +31,18 @@ from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._text import is_text
 from omnigraph_l1._ulid import new_ulid
-from omnigraph_l1.errors import InvalidData, InvalidRequest
+from omnigraph_l1.errors import DataProblem, InvalidData, InvalidRequest
 
 __all__ = ["IndexInfo", "IndexKind", "create_index", "drop_index", "extend_index", "list_indexes"]
+
+_MOST_PARTITIONS: Final = 4_096
 
 _BUILT = declare("l1.index.built", "the files of an index are written, but not committed")
 _VISIBLE = declare("l1.index.visible", "the version with the index is visible, not yet flushed")
 
 
 class IndexKind(Enum):
-    """The scalar indexes that can be built here."""
+    """The indexes that can be built here."""
 
     BTREE = "BTREE"
     BITMAP = "BITMAP"
@@ -45,6 +50,9 @@ class IndexKind(Enum):
     BLOOMFILTER = "BLOOMFILTER"
     NGRAM = "NGRAM"
     INVERTED = "INVERTED"
+    """Words of a text."""
+    IVF_FLAT = "IVF_FLAT"
+    """Vectors that are near, by L2 distance."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,6 +101,8 @@ def create_index(
 ) -> Outcome:
     """Build an index over all rows. On an empty table there is nothing to build."""
     problems = key_problems(column, pinned.dataset.schema)
+    if not problems and kind is IndexKind.IVF_FLAT:
+        problems = _vector_problems(column, pinned.dataset.schema.field(column).type)
     if problems:
         raise InvalidData(place=str(pinned.place), problems=tuple(problems))
     chosen = f"{column}_{kind.value.lower()}" if name is None else name
@@ -189,13 +199,36 @@ def _replace_parts(
     ):
         # Lance refuses to build a part under a name that is taken.
         built = pinned.dataset.create_index_uncommitted(
-            column, kind.value, name=f"{name}-{new_ulid()}", fragment_ids=fragments
+            column,
+            kind.value,
+            name=f"{name}-{new_ulid()}",
+            fragment_ids=fragments,
+            **_how(pinned, kind, fragments),
         )
+        if kind is IndexKind.INVERTED:
+            # Until it is merged with itself Lance has its files in a folder where it does not look.
+            built = pinned.dataset.merge_existing_index_segments([built])
         part = dataclasses.replace(built, name=name)
     folder = Path("_indices") / part.uuid
     flush_files(pinned, (folder / file.path for file in part.files or ()))
     failpoint(_BUILT)
     return _commit_parts(pinned, name, (part,), replaced)
+
+
+def _how(pinned: Pinned, kind: IndexKind, fragments: list[int]) -> dict[str, Any]:
+    if kind is not IndexKind.IVF_FLAT:
+        return {}
+    present = _fragment_rows(pinned)
+    rows = sum(present[number] for number in fragments)
+    # Each part has centroids of its own, so that parts can be built one by one.
+    return {"metric": "L2", "num_partitions": max(1, min(math.isqrt(rows), _MOST_PARTITIONS))}
+
+
+def _vector_problems(column: str, type_: pa.DataType) -> list[DataProblem]:
+    if pa.types.is_fixed_size_list(type_) and pa.types.is_floating(type_.value_type):
+        return []
+    problem = f"is {type_}; a vector index is for fixed-size lists of floats"
+    return [DataProblem(column, problem)]
 
 
 def _commit_parts(
