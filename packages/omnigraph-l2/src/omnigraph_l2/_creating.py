@@ -60,7 +60,7 @@ from omnigraph_l2.errors import InvalidSchema, RepositoryExists
 
 __all__ = ["REGISTERED", "create", "registration_metadata", "was_begun"]
 
-REGISTERED = frozenset({"endpoints", "unique"})
+REGISTERED = frozenset({"endpoints", "indexes", "unique"})
 """What ``registration_metadata`` says, where there is something to say."""
 
 _CATALOG = declare("l2.init.catalog", "the catalog is made, and empty")
@@ -142,6 +142,8 @@ def registration_metadata(declared: NodeType | EdgeType) -> dict[str, object]:
         said["endpoints"] = {"src": declared.source, "dst": declared.target}
     if declared.unique:
         said["unique"] = list(declared.unique)
+    if declared.indexes:
+        said["indexes"] = dict(declared.indexes)
     return said
 
 

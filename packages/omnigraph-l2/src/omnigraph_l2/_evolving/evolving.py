@@ -36,6 +36,7 @@ from omnigraph_l2._evolving.steps import (
     AddProperty,
     AddType,
     ChangeEnds,
+    ChangeIndexes,
     ChangeUnique,
     DropProperty,
     DropType,
@@ -53,6 +54,8 @@ from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2.errors import ExpectedVersionMismatch, InvalidRequest
 
 __all__ = ["Evolver"]
+
+_DECLARING = (ChangeEnds, ChangeUnique, ChangeIndexes)
 
 
 @attrs.frozen(kw_only=True)
@@ -200,6 +203,8 @@ class Evolver:
         if isinstance(steps[0], AddType):
             table = begun(self.root, self.branch, key, columns, above=state.latest(key))
             return [_registered(key, wanted, {}), _updated(key, table, rows=0)]
+        if all(isinstance(step, ChangeIndexes) for step in steps):
+            return [_registered(key, wanted, state.registrations[key].metadata)]
         base = self.branch.lineage(state.tables[key])
         # Also where only the declaration changes there is a new version, so that a writer that
         # checked its rows against the old one is refused.
@@ -218,7 +223,7 @@ class Evolver:
             if table is base:
                 table = declared(base)
         changes: list[Change] = []
-        if any(isinstance(step, ChangeEnds | ChangeUnique) for step in steps):
+        if any(isinstance(step, _DECLARING) for step in steps):
             changes.append(_registered(key, wanted, state.registrations[key].metadata))
         self.root.remember(state.tables[key].table_path, table)
         return [*changes, _updated(key, table, rows=table.count())]

@@ -16,6 +16,7 @@ from omnigraph_l2._evolving.steps import (
     AddProperty,
     AddType,
     ChangeEnds,
+    ChangeIndexes,
     ChangeUnique,
     DropProperty,
     DropType,
@@ -159,6 +160,8 @@ def _property_steps(
     removed = tuple(name for name in before.unique if name not in after.unique)
     if added or removed:
         yield ChangeUnique(table_key=key, added=added, removed=removed)
+    if dict(after.indexes) != dict(before.indexes):
+        yield ChangeIndexes(table_key=key, indexes=after.indexes)
 
 
 def _ends(declared: NodeType | EdgeType) -> tuple[str | None, ...]:

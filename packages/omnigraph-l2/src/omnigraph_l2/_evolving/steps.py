@@ -6,7 +6,7 @@ when the plan was made is told, and is no part of what the plan is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -18,6 +18,7 @@ __all__ = [
     "AddProperty",
     "AddType",
     "ChangeEnds",
+    "ChangeIndexes",
     "ChangeUnique",
     "DropProperty",
     "DropType",
@@ -126,7 +127,21 @@ class ChangeUnique:
         return f"{' and '.join(said)} in {named(self.table_key)}"
 
 
-EvolveStep: TypeAlias = AddType | DropType | AddProperty | DropProperty | ChangeEnds | ChangeUnique
+@attrs.frozen(kw_only=True)
+class ChangeIndexes:
+    """Declare other indexes. They are built and dropped by the next ``repo.optimize``."""
+
+    table_key: str
+    indexes: Mapping[str, str]
+
+    def __str__(self) -> str:
+        wanted = ", ".join(f"{kind} on {name!r}" for name, kind in self.indexes.items())
+        return f"declare the indexes of {named(self.table_key)}: {wanted or 'none'}"
+
+
+EvolveStep: TypeAlias = (
+    AddType | DropType | AddProperty | DropProperty | ChangeEnds | ChangeUnique | ChangeIndexes
+)
 
 
 @attrs.frozen

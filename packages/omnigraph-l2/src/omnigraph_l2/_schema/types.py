@@ -21,6 +21,7 @@ from omnigraph_l2._schema.checking import (
     type_name_problems,
     unique_problems,
 )
+from omnigraph_l2._schema.indexes import index_problems
 from omnigraph_l2.errors import InvalidSchema
 
 __all__ = ["EdgeType", "GraphSchema", "NodeType", "refuse_unstorable", "storing_problems"]
@@ -36,11 +37,18 @@ _A = TypeVar("_A")
 
 
 def _frozen(properties: Mapping[str, pa.DataType]) -> Mapping[str, pa.DataType]:
-    given: object = properties
-    if not isinstance(given, Mapping):
-        problem = f"properties are a mapping of names to pyarrow types, found {given!r}"
-        raise InvalidSchema(problems=(problem,))
-    return MappingProxyType(dict(properties))
+    return _mapped(properties, "properties are a mapping of names to pyarrow types")
+
+
+def _indexes(indexes: Mapping[str, str]) -> Mapping[str, str]:
+    return _mapped(indexes, "indexes are a mapping of names of properties to kinds of indexes")
+
+
+def _mapped(given: Mapping[str, _A], expected: str) -> Mapping[str, _A]:
+    found: object = given
+    if not isinstance(found, Mapping):
+        raise InvalidSchema(problems=(f"{expected}, found {found!r}",))
+    return MappingProxyType(dict(given))
 
 
 def _listed(given: object, expected: str, kind: type[_A]) -> tuple[_A, ...]:
@@ -75,6 +83,8 @@ class NodeType:
     """The properties that may not be null."""
     unique: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties of which no two rows have the same value. Nulls are no values."""
+    indexes: Mapping[str, str] = attrs.field(factory=dict, converter=_indexes, kw_only=True)
+    """The properties that shall have an index, and its kind: ``{"name": "btree"}``."""
 
     @property
     def table_key(self) -> str:
@@ -106,6 +116,8 @@ class EdgeType:
     """The properties that may not be null."""
     unique: tuple[str, ...] = attrs.field(default=(), converter=_names, kw_only=True)
     """The properties of which no two rows have the same value. Nulls are no values."""
+    indexes: Mapping[str, str] = attrs.field(factory=dict, converter=_indexes, kw_only=True)
+    """The properties that shall have an index, and its kind: ``{"name": "btree"}``."""
 
     @property
     def table_key(self) -> str:
@@ -145,7 +157,10 @@ class GraphSchema:
 
 def _reduced(declared: NodeType | EdgeType) -> tuple[object, ...]:
     fields = {each.name: getattr(declared, each.name) for each in attrs.fields(type(declared))}
-    return _remade, (type(declared), {**fields, "properties": dict(declared.properties)})
+    plain = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()
+    }
+    return _remade, (type(declared), plain)
 
 
 def _remade(kind: type[NodeType | EdgeType], fields: Mapping[str, Any]) -> NodeType | EdgeType:
@@ -171,6 +186,7 @@ def _problems(declared: NodeType | EdgeType) -> Iterator[str]:
             yield f"{declared.name!r} has {name!r} as unique, which is no property of it"
         else:
             yield from unique_problems(declared.name, name, declared.properties[name])
+    yield from index_problems(declared.name, declared.properties, declared.indexes)
 
 
 def _schema_problems(nodes: Iterable[NodeType], edges: Iterable[EdgeType]) -> Iterator[str]:

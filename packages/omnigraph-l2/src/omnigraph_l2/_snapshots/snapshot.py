@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.commits import GraphCommit
-from omnigraph_l2._catalog.declarations import endpoints, unique_properties
+from omnigraph_l2._catalog.declarations import declared_indexes, endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
@@ -160,10 +160,13 @@ def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> Nod
     fields = [field for field in schema if field.name not in given]
     properties = {field.name: field.type for field in fields}
     required = tuple(field.name for field in fields if not field.nullable)
-    unique = unique_properties(state, table_key)
+    declared: dict[str, Any] = {
+        "properties": properties,
+        "required": required,
+        "unique": unique_properties(state, table_key),
+        "indexes": declared_indexes(state, table_key),
+    }
     if kind == "node":
-        return NodeType(name, properties, required=required, unique=unique)
+        return NodeType(name, **declared)
     ends = endpoints(state, table_key)
-    return EdgeType(
-        name, ends.get("src"), ends.get("dst"), properties, required=required, unique=unique
-    )
+    return EdgeType(name, ends.get("src"), ends.get("dst"), **declared)
