@@ -89,10 +89,12 @@ class RowIdJoin:
         if self._file is None:
             side[0].append(facts)
             return
-        part_of = facts[:, _ID] % np.uint64(self._parts)
-        for part in np.unique(part_of).tolist():
-            block = np.ascontiguousarray(facts[part_of == part])
-            side[part].append(self._file.append(pa.py_buffer(block)))
+        part_of = (facts[:, _ID] % np.uint64(self._parts)).astype(np.uint16)
+        dealt = facts[np.argsort(part_of, kind="stable")]
+        ends = np.cumsum(np.bincount(part_of, minlength=self._parts)).tolist()
+        for part, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            if end > start:
+                side[part].append(self._file.append(pa.py_buffer(dealt[start:end])))
 
     def _read(self, blocks: list[Facts | Extent]) -> Facts:
         read = [self._block(block) for block in blocks]

@@ -45,7 +45,7 @@ class Rows:
     def add(self, addresses: Addresses) -> None:
         """Add rows by their addresses."""
         fragments = addresses >> _FRAGMENT
-        for fragment in np.unique(fragments).tolist():
+        for fragment in _distinct(fragments):
             self._mark(fragment, addresses[fragments == fragment] & _OFFSET)
 
     def add_places(self, fragment: int, places: pa.Array) -> None:
@@ -86,7 +86,7 @@ class Rows:
     def _mark(self, fragment: int, places: npt.NDArray[Any]) -> None:
         known = self._places.get(fragment)
         both = places if known is None else np.concatenate([_listed(known), places])
-        self._places[fragment] = _kept(np.unique(both.astype(np.uint32)))
+        self._places[fragment] = _kept(_sorted(both.astype(np.uint32)))
 
     def _fetched(
         self, fragments: Sequence[int], columns: Sequence[str]
@@ -125,6 +125,20 @@ class Rows:
         return places | (np.uint64(fragment) << _FRAGMENT)
 
 
+def _distinct(fragments: Addresses) -> list[int]:
+    """Give each number once: they come in long runs."""
+    ends = np.flatnonzero(fragments[1:] != fragments[:-1])
+    return sorted({*fragments[ends].tolist(), *fragments[-1:].tolist()})
+
+
+def _sorted(places: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Sort places, and leave out those that are there twice."""
+    places = np.sort(places)
+    is_first = np.ones(len(places), dtype=np.bool_)
+    is_first[1:] = places[1:] != places[:-1]
+    return places[is_first]
+
+
 def _kept(places: npt.NDArray[np.uint32]) -> _Places:
     """Keep places as they are, or as one bit for each row where that is less."""
     if len(places) * _BITS_OF_A_PLACE <= int(places[-1]):
@@ -136,12 +150,12 @@ def _kept(places: npt.NDArray[np.uint32]) -> _Places:
 
 def _listed(kept: _Places) -> npt.NDArray[np.uint32]:
     if kept.dtype == np.uint8:
-        return np.flatnonzero(np.unpackbits(kept)).astype(np.uint32)
+        return np.flatnonzero(np.unpackbits(kept.view(np.uint8))).astype(np.uint32)
     return kept.astype(np.uint32, copy=False)
 
 
 def _count(kept: _Places) -> int:
-    return int(np.unpackbits(kept).sum(dtype=np.int64)) if kept.dtype == np.uint8 else len(kept)
+    return len(kept) if kept.dtype == np.uint32 else len(_listed(kept))
 
 
 def _marks(kept: _Places) -> npt.NDArray[np.bool_]:
@@ -155,7 +169,7 @@ def _marks(kept: _Places) -> npt.NDArray[np.bool_]:
 def _marked(marks: dict[int, npt.NDArray[np.bool_]], addresses: Addresses) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(addresses), dtype=np.bool_)
     fragments = addresses >> _FRAGMENT
-    for fragment in np.unique(fragments).tolist():
+    for fragment in _distinct(fragments):
         within = fragments == fragment
         of_fragment = marks[fragment]
         last = np.uint64(len(of_fragment) - 1)
