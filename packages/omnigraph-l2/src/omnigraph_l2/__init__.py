@@ -15,6 +15,7 @@ from omnigraph_l2._evolving import (
     EvolveStep,
 )
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
+from omnigraph_l2._merging.values import UNRESOLVED, MergedTable, MergeKind, MergeResult
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
 from omnigraph_l2._references.tag_refs import Tag
 from omnigraph_l2._references.tags import Tags
@@ -30,6 +31,7 @@ from omnigraph_l2.errors import OmniGraphError
 __all__ = [
     "INTERNAL_MANIFEST_SCHEMA_VERSION",
     "PUBLISHER_RETRY_BUDGET",
+    "UNRESOLVED",
     "AddProperty",
     "AddType",
     "Branch",
@@ -44,6 +46,9 @@ __all__ = [
     "Finding",
     "GraphCommit",
     "GraphSchema",
+    "MergeKind",
+    "MergeResult",
+    "MergedTable",
     "NodeType",
     "OmniGraphError",
     "RegisterTable",

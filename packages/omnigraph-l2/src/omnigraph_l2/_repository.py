@@ -24,6 +24,8 @@ from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._given import check_timeout
 from omnigraph_l2._handle import Handle, root_of
+from omnigraph_l2._merging.merger import Merger, author_of
+from omnigraph_l2._merging.values import MergeStrategy
 from omnigraph_l2._opening import opened
 from omnigraph_l2._references.tags import Tags
 from omnigraph_l2._runs import Runs
@@ -257,6 +259,25 @@ class Repository(Handle):
                 timeout=timeout,
             )
 
+    def revert(
+        self,
+        commit: str,
+        branch: str = MAIN,
+        *,
+        strategy: MergeStrategy = "error",
+        actor: str | None = None,
+        message: str | None = None,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> GraphCommit | None:
+        """Publish the inverse of a commit, against its first parent; None where nothing is left.
+
+        What was changed again since is ``MergeConflicts``, or for the strategy to decide, as in
+        ``branches.merge``: ``theirs`` is what was before the commit.
+        """
+        author = author_of("This revert", actor or self._actor, message, timeout)
+        with border():
+            return self._merger(branch, strategy).revert(commit, author).commit
+
     # Looking whether it is whole.
 
     def verify(
@@ -298,6 +319,8 @@ class Repository(Handle):
             open=self._branch,
             forget=self._open_branches.forget,
             runs=self.runs,
+            merger=self._merger,
+            actor=self._actor,
         )
 
     @property
@@ -335,6 +358,18 @@ class Repository(Handle):
                 clock=self._clock,
                 settled=settled,
             ),
+        )
+
+    def _merger(self, into: str, strategy: MergeStrategy) -> Merger:
+        return Merger(
+            root=self._root,
+            branch=self._branch(into),
+            references=self._references,
+            find=self._open_branches.find,
+            open=self._branch,
+            turns=self._turns,
+            clock=self._clock,
+            strategy=strategy,
         )
 
     def _evolver(self, branch: str) -> Evolver:

@@ -49,6 +49,11 @@ from omnigraph_l2._errors.damage import (
     UpgradeRequired,
     UsedAfterFork,
 )
+from omnigraph_l2._errors.merging import (
+    MergeConflict,
+    MergeConflictKind,
+    MergeConflicts,
+)
 from omnigraph_l2._errors.presence import (
     AlreadyExists,
     BranchExists,

@@ -25,6 +25,8 @@ from omnigraph_l2._branches.names import is_hidden, native_name
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._merging.merger import Merger, author_of
+from omnigraph_l2._merging.values import MergeResult, MergeStrategy
 from omnigraph_l2._references.resolving import References
 from omnigraph_l2._references.tag_refs import TagRefs
 from omnigraph_l2._snapshots import Snapshot
@@ -85,6 +87,8 @@ class Branches:
     _open: Callable[[str], GraphBranch]
     _forget: Callable[[str], None]
     _runs: RunsAtWork
+    _merger: Callable[[str, MergeStrategy], Merger]
+    _actor: str | None
 
     def create(self, name: str, source: str | int | Snapshot = MAIN) -> Branch:
         """Start a branch: at the head of another, a tag, a commit (by id), or a snapshot.
@@ -179,6 +183,29 @@ class Branches:
     def _tagged(self, native: str) -> tuple[str, ...]:
         """Name the tags whose commit is on a native branch."""
         return tuple(each.name for each in self._tags.list() if each.native_branch == native)
+
+    def merge(
+        self,
+        source: str,
+        into: str = MAIN,
+        *,
+        strategy: MergeStrategy = "error",
+        dry_run: bool = False,
+        actor: str | None = None,
+        message: str | None = None,
+        timeout: float = 60.0,
+    ) -> MergeResult:
+        """Bring what was changed on a branch, or up to a tag or commit, into another branch.
+
+        It is one commit with two parents. What both sides changed is ``MergeConflicts``, with all
+        of them, and nothing is written; unless the strategy says that ``ours`` (the target's) or
+        ``theirs`` counts, or is a function that is given each ``MergeConflict`` of a row and gives
+        the row that shall be, None to delete it, or ``UNRESOLVED``. After a lost race it is asked
+        again. A dry run gives the same result or conflicts, and writes nothing.
+        """
+        author = author_of("This merge", actor or self._actor, message, timeout)
+        with border():
+            return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
     def _unname(self, name: str, native: str, children: Children, tags: tuple[str, ...]) -> None:
         """Take the name away: from then on there is no such branch."""

@@ -52,6 +52,7 @@ class Orphans:
         asked: set[tuple[str, str]] = set()
         while True:
             moved = False
+            settled: set[tuple[str, str]] = set()
             for orphan in list(self._all()):
                 named = (orphan.edge_key, orphan.row_id)
                 if merge.favour is not None:
@@ -62,10 +63,11 @@ class Orphans:
                         reported.add(named)
                         merge.resolved.append(self._conflict(orphan))
                     moved |= new
-                elif named not in reported:
+                elif named not in reported | settled:
                     conflict = self._conflict(orphan)
                     if named not in asked and merge.ask(conflict):
                         asked.add(named)
+                        settled.add(named)
                         merge.resolved.append(conflict)
                         moved = True
                     else:
