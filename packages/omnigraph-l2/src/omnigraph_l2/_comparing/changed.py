@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._comparing.doubtful import doubtful
-from omnigraph_l2._comparing.reading import opened
+from omnigraph_l2._comparing.reading import opened, reading
 from omnigraph_l2._data.ids import IdSet
-from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._storage import Root
 
 __all__ = ["changed_ids", "is_same_pin"]
@@ -48,15 +47,14 @@ def _doubtful_ids(
 ) -> Iterator[pa.Array]:
     if is_same_pin(before, after):
         return
-    if before is not None and after is not None:
-        with table_border(after.table_key):
+    with reading(root, before, after):
+        if before is not None and after is not None:
             rows = doubtful(opened(root, before), opened(root, after))
             for side in (rows.before, rows.after):
                 for batch in side.batches(["id"]):
                     yield batch.column(0)
-        return
-    for entry in (before, after):
-        if entry is not None:
-            with table_border(entry.table_key):
+            return
+        for entry in (before, after):
+            if entry is not None:
                 for batch in opened(root, entry).scan(columns=["id"]):
                     yield batch.column(0)

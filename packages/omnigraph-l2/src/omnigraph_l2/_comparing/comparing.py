@@ -17,8 +17,7 @@ from omnigraph_l2._comparing.aligning import Aligned, Kind, aligned
 from omnigraph_l2._comparing.changed import is_same_pin
 from omnigraph_l2._comparing.dealt import DealtRows
 from omnigraph_l2._comparing.doubtful import Doubtful, doubtful
-from omnigraph_l2._comparing.reading import opened
-from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._comparing.reading import opened, reading
 from omnigraph_l2._storage import Root
 
 __all__ = ["Counts", "compared", "compared_counts"]
@@ -40,10 +39,9 @@ class Counts:
 
 def compared(root: Root, before: TableEntry | None, after: TableEntry | None) -> Iterator[Aligned]:
     """Give the rows that differ, in parts, each sorted by id."""
-    either = after or before
-    if either is None or is_same_pin(before, after):
+    if is_same_pin(before, after):
         return
-    with table_border(either.table_key):
+    with reading(root, before, after):
         older = None if before is None else opened(root, before)
         newer = None if after is None else opened(root, after)
         if older is not None and newer is not None:
@@ -61,7 +59,7 @@ def compared_counts(root: Root, before: TableEntry | None, after: TableEntry | N
     if before is None or after is None:
         inserted = 0 if after is None else after.row_count
         return Counts(inserted=inserted, deleted=0 if before is None else before.row_count)
-    with table_border(after.table_key):
+    with reading(root, before, after):
         found = doubtful(opened(root, before), opened(root, after))
         if not len(found.before):
             return Counts(inserted=len(found.after))

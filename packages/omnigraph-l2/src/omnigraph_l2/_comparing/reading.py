@@ -6,25 +6,36 @@ come out in the order of their ids.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._comparing.doubtful import rows_with
-from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._snapshots.expiring import expiring
 from omnigraph_l2._storage import Root
 
-__all__ = ["opened", "rows_at"]
+__all__ = ["opened", "reading", "rows_at"]
 
 _BY_INDEX = 2_000
 _NO_ROWS = pa.schema([pa.field("id", pa.string(), nullable=False)]).empty_table()
 
 
+@contextmanager
+def reading(root: Root, *entries: TableEntry | None) -> Iterator[None]:
+    """Tell what goes wrong with pins that are read, where it is not known with which."""
+    with ExitStack() as stack:
+        for entry in entries:
+            if entry is not None:
+                stack.enter_context(expiring(root, entry))
+        yield
+
+
 def opened(root: Root, entry: TableEntry) -> Table:
     """Open a table where it is pinned."""
-    with table_border(entry.table_key):
+    with expiring(root, entry):
         return root.open(entry.table_path, branch=entry.table_branch, version=entry.table_version)
 
 
@@ -41,7 +52,7 @@ def rows_at(
     """
     if entry is None:
         return _NO_ROWS
-    with table_border(entry.table_key):
+    with expiring(root, entry):
         table = opened(root, entry)
         chosen = list(table.schema.names if columns is None else columns)
         with_id = list(dict.fromkeys([*chosen, "id"]))
