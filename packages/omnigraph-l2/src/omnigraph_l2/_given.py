@@ -1,4 +1,4 @@
-"""What callers hand to a method by hand: the key of a table, ids, a time-out. Pure.
+"""What callers hand to a method by hand: the key of a table, ids, a limit, a time-out. Pure.
 
 Always: what passes has the type that the code behind it takes for granted. Everything else is a
 typed error that says what was expected and what was found.
@@ -6,13 +6,14 @@ typed error that says what was expected and what was found.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from omnigraph_l2.errors import DataProblem, InvalidData, InvalidRequest, UnknownTable
 
-__all__ = ["check_key", "check_timeout", "listed_ids", "refuse_pickling"]
+__all__ = ["check_key", "check_timeout", "checked_limit", "listed_ids", "refuse_pickling"]
 
 
 def check_key(table_key: object, known: Iterable[str]) -> None:
@@ -27,6 +28,16 @@ def check_timeout(what: str, seconds: object) -> None:
     if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
         reason = f"its timeout is a number of seconds from 0, found {seconds!r}"
         raise InvalidRequest(what=what, reason=reason)
+
+
+def checked_limit(what: str, limit: object) -> int | None:
+    """Give how many of something a caller wants at most; None for all."""
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        reason = f"limit is a whole number from 0, or None for all, found {limit!r}"
+        raise InvalidRequest(what=what, reason=reason)
+    return min(limit, sys.maxsize)
 
 
 def listed_ids(what: str, table_key: str, ids: object) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ __all__ = [
     "AlreadyExists",
     "BranchExists",
     "NotFound",
+    "NotOnBranch",
     "RepositoryExists",
     "RepositoryNotFound",
     "SnapshotExpired",
@@ -124,6 +125,21 @@ class UnknownTag(NotFound):
 
     def __str__(self) -> str:
         return f"{self.place} has no tag {self.tag!r}. List its tags."
+
+
+@define(kw_only=True, slots=False)
+class NotOnBranch(NotFound):
+    """What was named is there, but is no commit of that branch."""
+
+    kind: ClassVar[str] = "not_on_branch"
+    branch: str
+    reference: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reference!r} names no commit of branch {self.branch!r}, nor of those that it "
+            "comes from. See the log of the branch, or name the branch that it is on."
+        )
 
 
 @define(kw_only=True, slots=False)

@@ -1,0 +1,211 @@
+"""What differs between two snapshots: tables, properties, and rows by value.
+
+Always: only what differs is told: a table that was rewritten with the values that it had is not.
+Tables that both show at the same version cost nothing, and rows are read as they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+import pyarrow as pa
+
+from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._comparing import compared, compared_counts
+from omnigraph_l2._comparing.changed import is_same_pin
+from omnigraph_l2._comparing.reading import opened, reading
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._given import check_key
+from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import InvalidRequest, UnknownTable
+
+__all__ = ["Diff", "TableChange", "TableDiff", "diff_of"]
+
+_BATCH_ROWS: Final = 8_192
+_SMALL: Final = 1_000_000
+_NO_COLUMNS: Final = pa.schema([pa.field("id", pa.string())])
+
+
+class TableChange(Enum):
+    """What became of a table."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@attrs.frozen(kw_only=True)
+class TableDiff:
+    """What became of one table. Of one that was added or removed, all rows count."""
+
+    table_key: str
+    change: TableChange
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    added_properties: tuple[str, ...] = ()
+    """The properties that a table got that stayed; a property of another type is another one."""
+    removed_properties: tuple[str, ...] = ()
+    """The properties that it lost."""
+
+    def __str__(self) -> str:
+        counts = (
+            (self.inserted, "inserted"),
+            (self.updated, "updated"),
+            (self.deleted, "deleted"),
+        )
+        parts = [f"{count:,} {what}" for count, what in counts if count]
+        parts += [f"property {name} added" for name in self.added_properties]
+        parts += [f"property {name} removed" for name in self.removed_properties]
+        return f"{self.change.value} {self.table_key}: {', '.join(parts) or 'no rows'}"
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Diff:
+    """What differs between two moments of the graph. Get one from ``repo.diff``; print it."""
+
+    before: Snapshot
+    after: Snapshot
+    _root: Root = attrs.field(kw_only=True)
+    _asked: frozenset[str] | None = attrs.field(default=None, kw_only=True)
+
+    @cached_property
+    def tables(self) -> Mapping[str, TableDiff]:
+        """The tables that differ, by table key. Rows are compared when this is first asked for."""
+        differing = [key for key in self._keys() if not is_same_pin(*self._pins(key))]
+        with border():
+            few = [key for key in differing if self._is_small(key)]
+            found = dict(zip(few, self._root.at_once(self._table, few), strict=True))
+            # One large table at a time, so that memory is that of one.
+            found |= {key: self._table(key) for key in differing if key not in found}
+        told = {key: found[key] for key in differing}
+        return MappingProxyType({key: each for key, each in told.items() if each is not None})
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs."""
+        return not self.tables
+
+    def rows(self, table_key: str) -> pa.RecordBatchReader:
+        """Read the rows of a table that differ.
+
+        Column ``change`` is "insert", "update" or "delete"; then the ``id``, and the rows
+        ``before`` and ``after``, as structs that are null where there is no row. Each id comes
+        once, in no order.
+        """
+        check_key(table_key, self._known())
+        if table_key not in self._keys():
+            raise UnknownTable(table_key=table_key, known=tuple(self._keys()))
+        with border():
+            older, newer = (_struct(schema) for schema in self._schemas(table_key))
+        schema = pa.schema(
+            [
+                pa.field("change", pa.string(), nullable=False),
+                pa.field("id", pa.string(), nullable=False),
+                pa.field("before", older),
+                pa.field("after", newer),
+            ]
+        )
+        return pa.RecordBatchReader.from_batches(schema, self._batches(table_key, schema))
+
+    def __str__(self) -> str:
+        head = f"From {_named(self.before)} to {_named(self.after)}"
+        if self.is_empty:
+            return f"{head}: nothing differs"
+        return "\n".join([f"{head}:", *(f"  {each}" for each in self.tables.values())])
+
+    def __repr__(self) -> str:
+        return f"<Diff from {_named(self.before)} to {_named(self.after)}>"
+
+    def _known(self) -> list[str]:
+        return sorted({*self.before.tables, *self.after.tables})
+
+    def _keys(self) -> list[str]:
+        return [key for key in self._known() if self._asked is None or key in self._asked]
+
+    def _pins(self, table_key: str) -> tuple[TableEntry | None, TableEntry | None]:
+        return self.before.tables.get(table_key), self.after.tables.get(table_key)
+
+    def _is_small(self, table_key: str) -> bool:
+        rows = [0 if entry is None else entry.row_count for entry in self._pins(table_key)]
+        return max(rows) <= _SMALL
+
+    def _table(self, table_key: str) -> TableDiff | None:
+        """Compare one table; None where nothing differs."""
+        older, newer = self._pins(table_key)
+        counts = compared_counts(self._root, older, newer)
+        change = TableChange.CHANGED
+        added: tuple[str, ...] = ()
+        removed: tuple[str, ...] = ()
+        if older is None:
+            change = TableChange.ADDED
+        elif newer is None:
+            change = TableChange.REMOVED
+        else:
+            before, after = self._schemas(table_key)
+            added, removed = _lacking(after, before), _lacking(before, after)
+            if not (counts.total or added or removed):
+                return None
+        return TableDiff(
+            table_key=table_key,
+            change=change,
+            inserted=counts.inserted,
+            updated=counts.updated,
+            deleted=counts.deleted,
+            added_properties=added,
+            removed_properties=removed,
+        )
+
+    def _schemas(self, table_key: str) -> tuple[pa.Schema, pa.Schema]:
+        """Give the columns on both sides; where there is no table, those of the other side."""
+        known = []
+        for entry in self._pins(table_key):
+            if entry is not None:
+                with reading(self._root, entry):
+                    known.append(opened(self._root, entry).schema)
+        return known[0], known[-1]
+
+    def _batches(self, table_key: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with border():
+            for part in compared(self._root, *self._pins(table_key)):
+                columns = [part.kinds(), part.ids, *part.structs()]
+                rows = pa.Table.from_arrays(columns, schema=schema)
+                yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def diff_of(
+    root: Root, before: Snapshot, after: Snapshot, tables: Collection[str] | None = None
+) -> Diff:
+    """Compare two snapshots: all tables, or some."""
+    if tables is None:
+        return Diff(before, after, root=root)
+    given: object = tables
+    if isinstance(given, str | bytes) or not isinstance(given, Collection):
+        reason = f"tables are several keys of tables, found {given!r}: put it in a list"
+        raise InvalidRequest(what="A diff", reason=reason)
+    known = tuple(sorted({*before.tables, *after.tables}))
+    for key in tables:
+        check_key(key, known)
+        if key not in known:
+            raise UnknownTable(table_key=key, known=known)
+    return Diff(before, after, root=root, asked=frozenset(tables))
+
+
+def _struct(schema: pa.Schema) -> pa.DataType:
+    return pa.struct([field.remove_metadata().with_nullable(True) for field in schema])
+
+
+def _lacking(one: pa.Schema, other: pa.Schema) -> tuple[str, ...]:
+    """Name the columns of one that the other lacks, or has with another type."""
+    types = dict(zip(other.names, other.types, strict=True))
+    return tuple(field.name for field in one if types.get(field.name) != field.type)
+
+
+def _named(snapshot: Snapshot) -> str:
+    return f"{snapshot.branch} at version {snapshot.version}"
