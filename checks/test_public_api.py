@@ -71,6 +71,8 @@ PUBLIC: dict[str, set[str]] = {
         "OmniGraphError",
         "PUBLISHER_RETRY_BUDGET",
         "RegisterTable",
+        "RepairAction",
+        "RepairReport",
         "Repository",
         "Run",
         "RunStatus",

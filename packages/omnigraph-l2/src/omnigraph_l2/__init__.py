@@ -26,6 +26,7 @@ from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.transaction import Transaction
 from omnigraph_l2._verifying import Finding, Severity, VerifyReport
+from omnigraph_l2._verifying.repairing import RepairAction, RepairReport
 from omnigraph_l2.errors import OmniGraphError
 
 __all__ = [
@@ -52,6 +53,8 @@ __all__ = [
     "NodeType",
     "OmniGraphError",
     "RegisterTable",
+    "RepairAction",
+    "RepairReport",
     "Repository",
     "Run",
     "RunStatus",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, Literal, TypeVar, overload
@@ -19,11 +19,12 @@ from omnigraph_l2._catalog.changes import Change, Intent
 from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations
+from omnigraph_l2._checked import Checked
 from omnigraph_l2._creating import create, was_begun
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._given import check_timeout
-from omnigraph_l2._handle import Handle, root_of
+from omnigraph_l2._handle import root_of
 from omnigraph_l2._merging.merger import Merger, author_of
 from omnigraph_l2._merging.values import MergeStrategy
 from omnigraph_l2._opening import opened
@@ -37,9 +38,6 @@ from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._transactions.retrying import retry
 from omnigraph_l2._transactions.transaction import Author, Transaction
 from omnigraph_l2._transactions.version_facts import check_there, completed
-from omnigraph_l2._verifying import VerifyReport
-from omnigraph_l2._verifying.tables import Thorough
-from omnigraph_l2._verifying.verifying import verify
 from omnigraph_l2.errors import (
     InvalidRequest,
     UnknownCommit,
@@ -55,7 +53,7 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-class Repository(Handle):
+class Repository(Checked):
     """A graph on disk or in an object store. ``init`` makes one, ``open`` opens one."""
 
     @classmethod
@@ -277,31 +275,6 @@ class Repository(Handle):
         author = author_of("This revert", actor or self._actor, message, timeout)
         with border():
             return self._merger(branch, strategy).revert(commit, author).commit
-
-    # Looking whether it is whole.
-
-    def verify(
-        self,
-        *,
-        tables: Collection[str] | None = None,
-        dangling_edges: bool = False,
-        duplicates: bool = True,
-        values: bool = False,
-    ) -> VerifyReport:
-        """Check all that should hold: rows of the catalog, names, history, files, counts, ids.
-
-        ``tables`` limits which tables are looked at. Of each file one row is read; with
-        ``values`` everything. Without ``duplicates`` ids are not read. Writes nothing.
-        """
-        self._root.check_open()
-        with border():
-            return verify(
-                self._root,
-                self._clock,
-                tables=tables,
-                thorough=Thorough(duplicates=duplicates, values=values),
-                dangling_edges=dangling_edges,
-            )
 
     # Branches, tags and runs.
 

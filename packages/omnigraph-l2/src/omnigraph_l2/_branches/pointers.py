@@ -87,7 +87,12 @@ class Pointers:
         ref = self._seen.get(name) or self._refs.get(name)
         while ref is not None:
             pointer = _parsed(ref, self._root.place)
-            if pointer.native_branch != native_branch or pointer.manifest_version >= version:
+            head = (pointer.manifest_version, pointer.head_commit_id)
+            if (
+                pointer.native_branch != native_branch
+                or pointer.manifest_version > version
+                or head == (version, commit_id)
+            ):
                 self._seen[name] = ref
                 return
             moved = attrs.evolve(

@@ -93,6 +93,14 @@ class GraphLog:
                     seen.add(commit.graph_commit_id)
                     yield commit
 
+    def add_actors(self, commits: Sequence[GraphCommit]) -> None:
+        """Write down who made commits of which the log has the rest."""
+        self._add(COMMIT_ACTORS, None, actor_rows(commits))
+
+    def add_notes(self, commits: Sequence[GraphCommit]) -> None:
+        """Write down the notes of commits of which the log has the rest."""
+        self._add(COMMIT_NOTES, None, note_rows(commits))
+
     def write_genesis(self, commit: GraphCommit) -> None:
         """Write the first commit of all."""
         self._add(COMMIT_ACTORS, None, actor_rows([commit]))

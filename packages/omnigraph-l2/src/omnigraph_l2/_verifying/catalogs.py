@@ -35,9 +35,13 @@ _UNNUMBERED = 1
 class Shown:
     """What one branch or tag shows."""
 
+    name: str
+    """The name of the branch, or tag."""
     subject: str
     native: str | None
     state: CatalogState
+    is_sound: bool = True
+    """Whether all rows of the catalog count; else the state lacks what those say that do not."""
 
 
 def branch_shown(
@@ -58,7 +62,7 @@ def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown |
     with collector.guard("catalog-unreadable", f"the catalog of {lineage.subject}", _COPY):
         table = root.open(MANIFEST, branch=lineage.native)
         stamp = check(table)
-        state = sound_state(
+        state, is_sound = sound_state(
             read_rows(table),
             place=root.place,
             native=lineage.native,
@@ -67,14 +71,20 @@ def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown |
             may_repeat=stamp == _UNNUMBERED,
             collector=collector,
         )
-        shown = Shown(subject=lineage.subject, native=lineage.native, state=state)
+        shown = Shown(
+            name=lineage.name,
+            subject=lineage.subject,
+            native=lineage.native,
+            state=state,
+            is_sound=is_sound,
+        )
         if lineage.pointer is None:
             if lineage.name == MAIN and was_begun(table):
                 detail = "_refs/branches/main.json is missing"
                 collector.add(
                     Severity.WARNING, "pointer-missing", lineage.subject, detail, "repair makes it"
                 )
-        else:
+        elif is_sound:
             _check_pointer(root, lineage.pointer, shown, collector)
     return shown
 
@@ -144,5 +154,5 @@ def tag_shown(root: Root, tag: Tag, collector: Collector) -> Shown | None:
             detail = f"there is no commit {tag.graph_commit_id} on the branch that it names"
             collector.error("tag-without-commit", subject, detail, "delete the tag")
         else:
-            shown = Shown(subject=subject, native=tag.native_branch, state=state)
+            shown = Shown(name=tag.name, subject=subject, native=tag.native_branch, state=state)
     return shown

@@ -48,7 +48,12 @@ def unlogged(root: Root, state: CatalogState) -> Unlogged:
     logged = {each.graph_commit_id: each for each in found}
     missing = [commit for key, commit in made.items() if key not in logged]
     newest = list(made)[len(made) - len(missing) :]
-    pairs = [(made[key], logged[key]) for key in made if key in logged]
+    # What a branch took over from where it started is compared there.
+    pairs = [
+        (commit, logged[key])
+        for key, commit in made.items()
+        if key in logged and commit.manifest_branch == state.branch
+    ]
     return Unlogged(
         commits=tuple(missing),
         without_actor=tuple(

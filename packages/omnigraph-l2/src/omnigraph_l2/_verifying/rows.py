@@ -40,8 +40,8 @@ def sound_state(
     subject: str,
     may_repeat: bool,
     collector: Collector,
-) -> CatalogState:
-    """Check the rows; give the state that those show which are sound."""
+) -> tuple[CatalogState, bool]:
+    """Check the rows; give the state that the sound ones show, and whether that is all of them."""
     collector.count("catalog rows", len(rows))
     empty = attrs.evolve(empty_state(place, native), version=version)
     where = f" of {subject}"
@@ -62,10 +62,10 @@ def sound_state(
         state = fold(empty, sound, version)
     except CorruptRepository as error:
         collector.error("catalog-row", error.item + where, error.detail, _REMEDY)
-        return empty
+        return empty, False
     if all(id(row) not in unsound for row in rows if row.object_type == PUBLISH):
         _check_sequences(state, sound, where, collector)
-    return state
+    return state, not unsound
 
 
 def _problem(

@@ -106,6 +106,8 @@ class Survey:
         """Name the native branches that are needed: by a name, or by others that stand on them."""
         needed = {each.native for each in self.lineages} | {SCHEMA_LOCK_BRANCH}
         needed |= {each.native_branch for each in self.tags}
+        needed |= {each.native_branch for each in self.pointers.values()}
+        needed |= {each.run_branch for each in self.runs if each.status is RunStatus.RUNNING}
         needed |= {each for each in self.natives if not (has_unique_ending(each) or run_of(each))}
         while True:
             parents = {self.natives[each].parent_branch for each in self.natives if each in needed}

@@ -30,7 +30,7 @@ __all__ = ["Pin", "Thorough", "check_edges", "check_tables", "pins_of"]
 
 _COPY = "bring the files back from a copy, or revert to a version that is whole"
 _MEND = "delete or rename rows until it holds, in a transaction"
-_UNREADABLE = frozenset({"table-unreadable", "table-columns", "data-unreadable"})
+_UNREADABLE = frozenset({"table-unreadable", "table-columns"})
 _SHOWN = 10
 _AT_ONCE = 262_144
 
@@ -43,14 +43,25 @@ class Thorough:
     values: bool
 
 
+@attrs.frozen
+class _Fragment:
+    """A fragment, the same for all versions that have it."""
+
+    path: str
+    number: int
+    files: tuple[str, ...]
+    marked: tuple[str | None, int] | None
+    """The version, where rows of it are deleted there."""
+
+
 @attrs.frozen(kw_only=True)
 class _Look:
     """One look at all tables."""
 
     root: Root
     thorough: Thorough
-    seen: set[tuple[Any, ...]] = attrs.field(factory=set)
-    """The fragments that were looked at."""
+    seen: set[_Fragment] = attrs.field(factory=set)
+    broken: set[_Fragment] = attrs.field(factory=set)
 
 
 @attrs.frozen(kw_only=True)
@@ -98,13 +109,14 @@ def check_tables(
     for pin in pins:
         mine = Collector()
         table = _opened(root, pin, mine)
+        is_readable = table is not None
         if table is not None:
             _check_columns(pin, table, mine)
             _check_counts(pin, table, mine)
-            _check_fragments(look, pin, table, mine)
-            if thorough.duplicates and not mine.has_errors:
+            is_readable = _check_fragments(look, pin, table, mine)
+            if thorough.duplicates and is_readable and not mine.has_errors:
                 _check_values(pin, table, mine)
-        if mine.found & _UNREADABLE:
+        if not is_readable or mine.found & _UNREADABLE:
             broken.add(pin)
         collector.take(mine)
     return broken
@@ -144,30 +156,33 @@ def _check_counts(pin: Pin, table: Table, collector: Collector) -> None:
                 collector.error("row-count", pin.subject, detail, "publish the table again")
 
 
-def _check_fragments(look: _Look, pin: Pin, table: Table, collector: Collector) -> None:
-    """Read of each fragment that was not looked at yet: one row, or all."""
-    todo = []
+def _check_fragments(look: _Look, pin: Pin, table: Table, collector: Collector) -> bool:
+    """Read of each fragment that was not looked at yet one row, or all; tell whether all can be."""
+    todo: list[_Fragment] = []
+    its: list[_Fragment] = []
     with collector.guard("table-unreadable", pin.subject, _COPY):
         for number, files in table.fragment_files().items():
             # What is deleted is a matter of the version; the other files never change.
             marked = (pin.branch, pin.version) if files.has_deletions else None
-            if (key := (pin.path, files.data, marked)) not in look.seen:
-                look.seen.add(key)
-                todo.append((number, files.data))
+            its.append(_Fragment(pin.path, number, files.data, marked))
+        todo = [each for each in its if each not in look.seen]
+    look.seen.update(todo)
     collector.count("fragments", len(todo))
 
-    def read(one: tuple[int, tuple[str, ...]]) -> Collector:
-        number, files = one
+    def read(one: _Fragment) -> Collector:
         mine = Collector()
-        subject = f"fragment {number} ({', '.join(files)}) of {pin.subject}"
+        subject = f"fragment {one.number} ({', '.join(one.files)}) of {pin.subject}"
         with mine.guard("data-unreadable", subject, _COPY):
             limit = None if look.thorough.values else 1
-            for _ in table.scan(fragments=[number], limit=limit):
+            for _ in table.scan(fragments=[one.number], limit=limit):
                 pass
         return mine
 
-    for mine in look.root.at_once(read, todo):
+    for one, mine in zip(todo, look.root.at_once(read, todo), strict=True):
         collector.take(mine)
+        if mine.has_errors:
+            look.broken.add(one)
+    return look.broken.isdisjoint(its)
 
 
 def _check_values(pin: Pin, table: Table, collector: Collector) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
+import attrs
+
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._manifest.catalog import load
 from omnigraph_l2._runs.records import RunStatus
@@ -17,13 +19,26 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, ORIGINAL_SCHEMA
 from omnigraph_l2._verifying.catalogs import Shown, branch_shown, tag_shown
 from omnigraph_l2._verifying.histories import check_history
-from omnigraph_l2._verifying.remains import left_over, not_at_head
+from omnigraph_l2._verifying.remains import left_over, not_at_head, torn_heads
 from omnigraph_l2._verifying.report import Collector, Severity, VerifyReport
 from omnigraph_l2._verifying.survey import Survey, survey
 from omnigraph_l2._verifying.tables import Thorough, check_edges, check_tables, pins_of
 from omnigraph_l2.errors import InvalidRequest, UnknownTable
 
-__all__ = ["verify"]
+__all__ = ["Looked", "look", "verify"]
+
+_QUICK = Thorough(duplicates=False, values=False)
+
+
+@attrs.frozen(kw_only=True)
+class Looked:
+    """What a look at a repository has found."""
+
+    there: Survey
+    branches: list[Shown]
+    shown: list[Shown]
+    """What branches and tags show."""
+    report: VerifyReport
 
 
 def verify(
@@ -35,9 +50,12 @@ def verify(
     dangling_edges: bool,
 ) -> VerifyReport:
     """Look at everything."""
+    limited = _listed(tables)
     fresh = Root(root.storage, root.durability)
     try:
-        return _verified(fresh, clock, _listed(tables), thorough, dangling_edges=dangling_edges)
+        return look(
+            fresh, clock, tables=limited, thorough=thorough, dangling_edges=dangling_edges
+        ).report
     finally:
         fresh.close()
 
@@ -51,14 +69,15 @@ def _listed(tables: Any) -> frozenset[str] | None:
     return frozenset(tables)
 
 
-def _verified(
+def look(
     root: Root,
     clock: Callable[[], datetime],
-    tables: frozenset[str] | None,
-    thorough: Thorough,
     *,
-    dangling_edges: bool,
-) -> VerifyReport:
+    tables: frozenset[str] | None = None,
+    thorough: Thorough | None = None,
+    dangling_edges: bool = False,
+) -> Looked:
+    """Look at everything, with handles that nobody has used."""
     collector = Collector()
     there = survey(root, clock, collector)
     looked = [branch_shown(root, clock, lineage, collector) for lineage in there.lineages]
@@ -68,21 +87,40 @@ def _verified(
     tags = [tag_shown(root, tag, collector) for tag in there.tags]
     shown = [*branches, *(each for each in tags if each is not None)]
     _check_runs(root, there, collector)
-    paths = sorted({r.location for each in branches for r in each.state.registrations.values()})
-    for left in left_over(root, there, paths, clock()):
-        severity = Severity.WARNING if left.is_old else Severity.INFO
-        remedy = "repair removes it" if left.is_old else "wait: it may be in the making"
-        detail = "nothing names this native branch: its making, or its removal, was cut short"
-        collector.add(severity, "branch-left-over", left.subject, detail, remedy)
+    _check_remains(root, there, shown, clock(), collector)
+    _check_torn(root, branches, shown, collector)
     known = {key for each in shown for key in each.state.registrations}
     for key in sorted((tables or frozenset()) - known):
         raise UnknownTable(table_key=key, known=tuple(sorted(known)))
-    broken = check_tables(root, pins_of(shown, tables), thorough, collector)
+    pins = pins_of(shown, tables)
+    broken = check_tables(root, pins, thorough or _QUICK, collector)
     if dangling_edges:
         check_edges(root, shown, broken, tables, collector)
     if root.holds_file(ORIGINAL_SCHEMA):
         _check_heads(root, branches, collector)
-    return collector.report(root.place)
+    report = collector.report(root.place)
+    return Looked(there=there, branches=branches, shown=shown, report=report)
+
+
+def _check_remains(
+    root: Root, there: Survey, shown: list[Shown], now: datetime, collector: Collector
+) -> None:
+    """Look for native branches that nothing names."""
+    for left in left_over(root, there, shown, now):
+        severity = Severity.WARNING if left.is_old else Severity.INFO
+        remedy = "repair removes it" if left.is_old else "wait: it may be in the making"
+        detail = "nothing names this native branch: its making, or its removal, was cut short"
+        collector.add(severity, "branch-left-over", left.subject, detail, remedy)
+
+
+def _check_torn(
+    root: Root, branches: list[Shown], shown: list[Shown], collector: Collector
+) -> None:
+    """Look for what a power cut left."""
+    for torn in torn_heads(root, branches, shown):
+        detail = f"its newest version, {torn.version}, is damaged, as a power cut leaves it"
+        remedy = "readers pass over it; the next writer, or repair, sets it aside"
+        collector.add(Severity.INFO, "torn-version", torn.subject, detail, remedy)
 
 
 def _check_runs(root: Root, there: Survey, collector: Collector) -> None:
@@ -104,13 +142,12 @@ def _check_runs(root: Root, there: Survey, collector: Collector) -> None:
 
 def _check_heads(root: Root, branches: list[Shown], collector: Collector) -> None:
     """Look for tables that the original program could not write to."""
-    for table_key, shown, head in not_at_head(root, branches):
-        entry = shown.state.tables[table_key]
+    for each in not_at_head(root, branches):
         collector.add(
             Severity.WARNING,
             "table-not-at-head",
-            f"{table_key} of {shown.subject}",
-            f"version {entry.table_version} is published, its head is {head}; the original "
-            "program writes only where both are the same",
+            each.subject,
+            f"version {each.version} is published, its head is {each.head}; the original program "
+            "writes only where both are the same",
             "repair with align=True",
         )
