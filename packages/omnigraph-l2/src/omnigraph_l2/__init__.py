@@ -5,6 +5,7 @@ from omnigraph_l2._branches.branches import Branch, Branches
 from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._differences import ChangeSet, Diff, TableChange, TableDiff
 from omnigraph_l2._evolving import (
     AddProperty,
     AddType,
@@ -38,6 +39,8 @@ __all__ = [
     "Branch",
     "Branches",
     "ChangeEnds",
+    "ChangeSet",
+    "Diff",
     "DropProperty",
     "DropType",
     "Durability",
@@ -62,6 +65,8 @@ __all__ = [
     "Severity",
     "Snapshot",
     "Staged",
+    "TableChange",
+    "TableDiff",
     "TableEntry",
     "TableTombstone",
     "TableUpdate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from omnigraph_l2._errors.translating import border
-from omnigraph_l2._handle import Handle
+from omnigraph_l2._historic import Historic
 from omnigraph_l2._verifying import VerifyReport
 from omnigraph_l2._verifying.aligning import align as align_heads
 from omnigraph_l2._verifying.repairing import Repairer, RepairReport
@@ -15,7 +15,7 @@ from omnigraph_l2._verifying.verifying import verify
 __all__ = ["Checked"]
 
 
-class Checked(Handle):
+class Checked(Historic):
     """The part of a repository handle that looks for damage, and mends it."""
 
     def verify(
