@@ -7,7 +7,7 @@ the same. What would lose rows that the other side wrote is a conflict, never a 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -21,6 +21,8 @@ __all__ = ["CLASHING", "Clash", "Declared", "Fate", "Merged", "declared", "fate"
 
 _GIVEN: Final = {"node": ("id",), "edge": ("id", "src", "dst")}
 _ENDS: Final = "endpoints"
+_OF_PROPERTIES: Final = frozenset({"unique", "indexes"})
+"""What is said of single properties, and so merged property by property."""
 
 
 class _Clashing(enum.Enum):
@@ -143,6 +145,11 @@ def _together(
     said, others = _by_name(base.said, ours.said, theirs.said)
     if clashes or others:
         return ", ".join(map(repr, clashes + others))
+    for name in _OF_PROPERTIES & said.keys():
+        # What was said of a property goes with it.
+        said[name] = _only(said[name], properties)
+        if not said[name]:
+            del said[name]
     return Declared(properties=properties, said=said)
 
 
@@ -152,12 +159,33 @@ def _by_name(
     merged: dict[str, Any] = {}
     clashes = []
     for name in dict.fromkeys([*ours, *theirs, *base]):
-        chosen = settled_one(base.get(name), ours.get(name), theirs.get(name), CLASHING)
+        sides = [each.get(name) for each in (base, ours, theirs)]
+        chosen = settled_one(*sides, CLASHING)
+        if chosen is CLASHING and name in _OF_PROPERTIES:
+            chosen = _each_alone(*sides)
         if chosen is CLASHING:
             clashes.append(name)
         elif chosen is not None:
             merged[name] = chosen
     return merged, clashes
+
+
+def _each_alone(base: Any, ours: Any, theirs: Any) -> Any:
+    """Merge what is said of single properties: a list of names, or something for each name."""
+    sides = [each or type(ours or theirs)() for each in (base, ours, theirs)]
+    if all(isinstance(each, list) for each in sides):
+        found, clashes = _by_name(*(dict.fromkeys(each, True) for each in sides))
+        return list(found)
+    if all(isinstance(each, Mapping) for each in sides):
+        found, clashes = _by_name(*sides)
+        return CLASHING if clashes else found
+    return CLASHING
+
+
+def _only(said: Any, names: Collection[str]) -> Any:
+    if isinstance(said, Mapping):
+        return {name: each for name, each in said.items() if name in names}
+    return [name for name in said if name in names] if isinstance(said, list) else said
 
 
 def _fits_in_place(ours: Declared, merged: Declared) -> bool:

@@ -40,7 +40,6 @@ __all__ = ["Work", "Writer", "works"]
 _FILLED = declare("l2.merge.filled", "a table has all rows of the other side, nobody sees them")
 
 _DELETED_AT_ONCE = 100_000
-_INDEXED = ("id",)
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -197,7 +196,11 @@ class Writer:
             table = commit_exactly(table, upserting)
         self._check_unique(key, before, wanted, base, table)
         changes = self._registered(key, wanted)
-        table = redeclared(base) if table is base else kept_up(table, _INDEXED)
+        table = (
+            redeclared(base)
+            if table is base
+            else kept_up(table, ("id", *wanted.said.get("unique", ())))
+        )
         self.root.remember(entry.table_path, table)
         return [*changes, _updated(key, table, table.count())]
 
