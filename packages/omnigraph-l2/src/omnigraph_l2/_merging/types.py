@@ -159,10 +159,10 @@ def _by_name(
     merged: dict[str, Any] = {}
     clashes = []
     for name in dict.fromkeys([*ours, *theirs, *base]):
-        sides = [each.get(name) for each in (base, ours, theirs)]
-        chosen = settled_one(*sides, CLASHING)
+        before, mine, others = base.get(name), ours.get(name), theirs.get(name)
+        chosen = settled_one(before, mine, others, CLASHING)
         if chosen is CLASHING and name in _OF_PROPERTIES:
-            chosen = _each_alone(*sides)
+            chosen = _each_alone(before, mine, others)
         if chosen is CLASHING:
             clashes.append(name)
         elif chosen is not None:
@@ -174,7 +174,7 @@ def _each_alone(base: Any, ours: Any, theirs: Any) -> Any:
     """Merge what is said of single properties: a list of names, or something for each name."""
     sides = [each or type(ours or theirs)() for each in (base, ours, theirs)]
     if all(isinstance(each, list) for each in sides):
-        found, clashes = _by_name(*(dict.fromkeys(each, True) for each in sides))
+        found, _ = _by_name(*(dict.fromkeys(each, True) for each in sides))
         return list(found)
     if all(isinstance(each, Mapping) for each in sides):
         found, clashes = _by_name(*sides)
