@@ -12,6 +12,7 @@ columns: where one side lacks a column, rows that are not null in it are doubtfu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import attrs
@@ -26,6 +27,7 @@ __all__ = ["Doubtful", "doubtful", "rows_with"]
 
 _BATCH: Final = 1_048_576
 _FEW: Final = 100_000
+_AT_ONCE: Final = 8
 
 
 @attrs.frozen
@@ -63,27 +65,36 @@ def _not_in_the_same_place(before: Table, after: Table) -> Doubtful:
     older, newer = before.fragment_files(), after.fragment_files()
     by_files = {files.data: number for number, files in newer.items()}
     rewritten: list[int] = []
+    both: list[tuple[int, int]] = []
     for number, files in older.items():
         other = by_files.pop(files.data, None)
         if other is None:
             rewritten.append(number)
         elif files.deletions != newer[other].deletions:
-            _add_deleted(found, number, other)
+            both.append((number, other))
+    _add_deleted(found, both)
     found.before.add_fragments(rewritten)
     found.after.add_fragments(list(by_files.values()))
     return found
 
 
-def _add_deleted(found: Doubtful, number: int, other: int) -> None:
-    """Add the rows of one file that are deleted on one side only."""
-    gone = found.before.table.deleted_rows(number)
-    also_gone = found.after.table.deleted_rows(other)
-    if gone is None or also_gone is None:
-        found.before.add_fragments([number])
-        found.after.add_fragments([other])
+def _add_deleted(found: Doubtful, both: Sequence[tuple[int, int]]) -> None:
+    """Add the rows of the same files that are deleted on one side only."""
+    if not both:
         return
-    found.before.add_places(number, _without(also_gone, gone))
-    found.after.add_places(other, _without(gone, also_gone))
+    mine, theirs = ([each[side] for each in both] for side in (0, 1))
+    # Reading many small files takes long where each is a request.
+    at_once = 1 if found.before.table.place.is_local else min(_AT_ONCE, len(both))
+    with ThreadPoolExecutor(at_once) as workers:
+        older = workers.map(found.before.table.deleted_rows, mine)
+        newer = workers.map(found.after.table.deleted_rows, theirs)
+        for (number, other), gone, also_gone in zip(both, older, newer, strict=True):
+            if gone is None or also_gone is None:
+                found.before.add_fragments([number])
+                found.after.add_fragments([other])
+            else:
+                found.before.add_places(number, _without(also_gone, gone))
+                found.after.add_places(other, _without(gone, also_gone))
 
 
 def _without(places: pa.Array, others: pa.Array) -> pa.Array:
