@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,7 @@ from damagework import (
 )
 
 from omnigraph_l1 import Table
-from omnigraph_l2 import Repository, Severity
+from omnigraph_l2 import Repository, Severity, TableUpdate
 from omnigraph_l2.errors import InvalidRequest, TransactionClosed, UnknownTable
 
 ULID = "01arz3ndektsv4rrffq69g5fav"
@@ -170,6 +172,43 @@ def fall_behind(repo: Repository) -> None:
     )
 
 
+def repeat_row(repo: Repository) -> None:
+    """Write a row of the catalog past its key."""
+    catalog = dataset(repo, "__manifest")
+    rows = catalog.to_table(filter="object_id = 'node:Company'")
+    lance.write_dataset(rows, catalog, mode="append")
+
+
+def change_parent(repo: Repository) -> None:
+    """Let a commit, which the catalog has forgotten by now, stand in the log twice."""
+    log = dataset(repo, "_graph_commits.lance")
+    rows = log.to_table(filter="parent_commit_id IS NULL").to_pylist()
+    rows[0]["manifest_version"] = 2
+    rows[0]["parent_commit_id"] = repo.log()[2].merged_parent_commit_id or "x"
+    lance.write_dataset(pa.Table.from_pylist(rows, schema=log.schema), log, mode="append")
+
+
+def lose_log(repo: Repository) -> None:
+    """Lose the log as a whole."""
+    shutil.rmtree(below(repo, "_graph_commits.lance"))
+
+
+def break_registry(repo: Repository) -> None:
+    """Leave nothing of the registry of runs that can be read."""
+    for file in below(repo, "_graph_runs.lance/_versions").iterdir():
+        file.write_bytes(b"\1" * 64)
+
+
+def lose_an_id(repo: Repository) -> None:
+    """Publish a table whose ids may be null, and one that is."""
+    table = repo.snapshot()._open(COMPANY)
+    schema = pa.schema([pa.field("id", pa.string()), *list(table.schema)[1:]])
+    made = table.replace_schema(schema).table
+    made = made.append(pa.Table.from_pylist([{"id": None}], schema=schema)).table
+    repo.publish([TableUpdate(table_key=COMPANY, table_version=made.version, row_count=1)])
+    repo.flush()
+
+
 LAST = "publish$00000000000000000005"
 OF_A_TABLE = "object_type = 'table_version' AND table_key = 'node:Company'"
 
@@ -196,6 +235,20 @@ DAMAGE: dict[str, tuple[Damage, list[tuple[Severity, str]]]] = {
         ),
         [(ERROR, "commit-missing")],
     ),
+    "a row twice": (repeat_row, [(ERROR, "catalog-row-repeated")]),
+    "a row of a commit to come": (
+        lambda repo: update(
+            repo, f"{OF_A_TABLE} AND table_version = 2", metadata="""'{"publish": 99}'"""
+        ),
+        [(ERROR, "row-without-commit")],
+    ),
+    "a commit with two parents": (
+        change_parent,
+        [(ERROR, "commit-differs"), (ERROR, "commit-missing")],
+    ),
+    "no log": (lose_log, [(ERROR, "log-unreadable")] * 3),
+    "no registry": (break_registry, [(ERROR, "run-registry-unreadable")]),
+    "a row without id": (lose_an_id, [(ERROR, "table-columns"), (ERROR, "null-id")]),
     "a count that is wrong": (
         lambda repo: update(repo, f"{OF_A_TABLE} AND table_version = 2", row_count="7"),
         [(ERROR, "row-count")],
@@ -297,6 +350,24 @@ def test_damage_is_found_as_what_it_is(repo: Repository, name: str) -> None:
         assert each.detail
         assert each.remedy
         assert each.kind in str(report)
+
+
+def test_a_copy_elsewhere(repo: Repository, tmp_path: Path) -> None:
+    """Main is whole; what is on branches is told to be moved, and nothing of it is removed."""
+    repo.close()
+    copy = shutil.copytree(repo.uri, tmp_path / "copy")
+    with Repository.open(copy) as moved:
+        assert kinds(moved.verify(dangling_edges=True)) == ["moved"] * 3
+        assert later(moved).repair(dry_run=False).actions == ()
+
+
+def test_the_document_has_every_kind() -> None:
+    """A kind that is found is explained, and one that is explained can be found."""
+    text = (Path(__file__).parents[4] / "docs" / "operations.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith(("| error", "| warn", "| info"))]
+    told = {word for row in rows for word in re.findall(r"`([a-z-]+)`", row.split("|")[2])}
+    found = {kind for _, expected in DAMAGE.values() for _, kind in expected}
+    assert found | {"moved"} == told
 
 
 def test_several_at_once(repo: Repository) -> None:

@@ -71,7 +71,12 @@ def test_what_is_not_mended(repo: Repository, name: str) -> None:
     damage(repo)
     report = repo.repair(dry_run=False)
     assert report.actions == ()
-    unasked = {"duplicate-id", "duplicate-value", "dangling-edge"}  # verify reads ids, not repair
+    unasked = {
+        "duplicate-id",
+        "duplicate-value",
+        "dangling-edge",
+        "null-id",
+    }  # verify reads ids, not repair
     told = [one for one in expected if one[0] is not Severity.INFO and one[1] not in unasked]
     assert [(each.severity, each.kind) for each in report.not_mended] == told
     assert report.ok == (not told)

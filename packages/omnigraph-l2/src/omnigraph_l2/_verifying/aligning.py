@@ -37,6 +37,7 @@ def align(
     table_keys: tuple[str, ...],
 ) -> None:
     """Make what is published the head of these tables, and publish that as one commit."""
+    hold = branch.hold()
     for lost in range(_ATTEMPTS):
         entries = _behind(root, branch, table_keys)
         if not entries:
@@ -57,7 +58,7 @@ def align(
                 message=_MESSAGE,
             )
             try:
-                branch.publish(intent, timeout=_TIMEOUT_SECONDS)
+                branch.publish(intent, timeout=_TIMEOUT_SECONDS, hold=hold)
             except ExpectedVersionMismatch:
                 continue
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 import attrs
 
@@ -18,7 +19,7 @@ from omnigraph_l2._creating import was_begun
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._manifest.catalog import load, read_rows
 from omnigraph_l2._manifest.migrations import check
-from omnigraph_l2._references.tag_refs import Tag
+from omnigraph_l2._references.tag_refs import Tag, TagRefs
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2._verifying.report import Collector, Severity
@@ -42,6 +43,8 @@ class Shown:
     state: CatalogState
     is_sound: bool = True
     """Whether all rows of the catalog count; else the state lacks what those say that do not."""
+    stands: Callable[[], bool] = attrs.field(eq=False, repr=False)
+    """Tells whether it is there still: what is deleted meanwhile is no finding."""
 
 
 def branch_shown(
@@ -49,15 +52,17 @@ def branch_shown(
 ) -> Shown | None:
     """Check one branch of the catalog; give what it shows, where that can be read."""
     mine = Collector()
-    shown = _branch_shown(root, lineage, mine)
-    gone = mine.has_errors and lineage.name != MAIN and not _means_still(root, clock, lineage)
-    if gone:
+    stands = partial(_means_still, root, clock, lineage)
+    shown = _branch_shown(root, lineage, stands, mine)
+    if mine.has_errors and not stands():
         return None
     collector.take(mine)
     return shown
 
 
-def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown | None:
+def _branch_shown(
+    root: Root, lineage: Lineage, stands: Callable[[], bool], collector: Collector
+) -> Shown | None:
     shown = None
     with collector.guard("catalog-unreadable", f"the catalog of {lineage.subject}", _COPY):
         table = root.open(MANIFEST, branch=lineage.native)
@@ -77,6 +82,7 @@ def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown |
             native=lineage.native,
             state=state,
             is_sound=is_sound,
+            stands=stands,
         )
         if lineage.pointer is None:
             if lineage.name == MAIN and was_begun(table):
@@ -90,6 +96,8 @@ def _branch_shown(root: Root, lineage: Lineage, collector: Collector) -> Shown |
 
 
 def _means_still(root: Root, clock: Callable[[], datetime], lineage: Lineage) -> bool:
+    if lineage.native is None:
+        return True
     pointer = Pointers(root, clock).get(lineage.name)
     if pointer is not None:
         return pointer.native_branch == lineage.native
@@ -135,6 +143,22 @@ def _check_pointer(root: Root, pointer: Pointer, shown: Shown, collector: Collec
 
 def tag_shown(root: Root, tag: Tag, collector: Collector) -> Shown | None:
     """Check what a tag names; give what it shows, where that can be read."""
+    mine = Collector()
+    stands = partial(_is_tag_still, root, tag)
+    shown = _tag_shown(root, tag, stands, mine)
+    if mine.has_errors and not stands():
+        return None
+    collector.take(mine)
+    return shown
+
+
+def _is_tag_still(root: Root, tag: Tag) -> bool:
+    return TagRefs(root).get(tag.name) == tag
+
+
+def _tag_shown(
+    root: Root, tag: Tag, stands: Callable[[], bool], collector: Collector
+) -> Shown | None:
     subject = f"tag {tag.name}"
     shown = None
     remedy = "bring __manifest back from a copy, or delete the tag"
@@ -154,5 +178,11 @@ def tag_shown(root: Root, tag: Tag, collector: Collector) -> Shown | None:
             detail = f"there is no commit {tag.graph_commit_id} on the branch that it names"
             collector.error("tag-without-commit", subject, detail, "delete the tag")
         else:
-            shown = Shown(name=tag.name, subject=subject, native=tag.native_branch, state=state)
+            shown = Shown(
+                name=tag.name,
+                subject=subject,
+                native=tag.native_branch,
+                state=state,
+                stands=stands,
+            )
     return shown

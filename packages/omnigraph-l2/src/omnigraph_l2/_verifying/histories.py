@@ -88,9 +88,12 @@ def _different(ours: GraphCommit, theirs: GraphCommit) -> str:
 
 def check_history(root: Root, shown: Shown, collector: Collector) -> None:
     """Check the commits of one branch."""
-    with collector.guard("log-unreadable", f"the log of {shown.subject}", _LOG_COPY):
-        _check_log(unlogged(root, shown.state), shown.subject, collector)
-        _check_chain(root, shown, collector)
+    mine = Collector()
+    with mine.guard("log-unreadable", f"the log of {shown.subject}", _LOG_COPY):
+        _check_log(unlogged(root, shown.state), shown.subject, mine)
+        _check_chain(root, shown, mine)
+    if not mine.has_errors or shown.stands():
+        collector.take(mine)
 
 
 def _check_log(found: Unlogged, subject: str, collector: Collector) -> None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import attrs
 
-from omnigraph_l1 import L1Error
+from omnigraph_l1.errors import L1Error, MovedDataset
 from omnigraph_l2.errors import OmniGraphError
 
 __all__ = ["Collector", "Finding", "Severity", "VerifyReport"]
@@ -80,14 +80,13 @@ class Collector:
     """Takes findings, and counts what was looked at."""
 
     def __init__(self) -> None:
-        self._findings: list[Finding] = []
+        self._findings: dict[Finding, None] = {}
         self._checked: Counter[str] = Counter()
 
     def add(self, severity: Severity, kind: str, subject: str, detail: str, remedy: str) -> None:
         """Take a finding."""
         found = Finding(severity=severity, kind=kind, subject=subject, detail=detail, remedy=remedy)
-        if found not in self._findings:
-            self._findings.append(found)
+        self._findings[found] = None
 
     def error(self, kind: str, subject: str, detail: str, remedy: str) -> None:
         """Take an error."""
@@ -102,13 +101,15 @@ class Collector:
         """Make a finding of what fails inside, and go on after it."""
         try:
             yield
+        except MovedDataset as error:
+            self.error("moved", subject, str(error), "use it where it was, or on main only")
         except (L1Error, OmniGraphError) as error:
             self.error(kind, subject, str(error), remedy)
 
     def take(self, other: Collector) -> None:
         """Take all that another one has."""
         self._checked.update(other._checked)
-        self._findings += [each for each in other._findings if each not in self._findings]
+        self._findings |= other._findings
 
     @property
     def has_errors(self) -> bool:

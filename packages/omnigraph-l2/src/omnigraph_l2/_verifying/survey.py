@@ -108,6 +108,9 @@ class Survey:
         needed |= {each.native_branch for each in self.tags}
         needed |= {each.native_branch for each in self.pointers.values()}
         needed |= {each.run_branch for each in self.runs if each.status is RunStatus.RUNNING}
+        if not self.runs:
+            # A registry that is lost says nothing of what runs may still need.
+            needed |= {each for each in self.natives if run_of(each)}
         needed |= {each for each in self.natives if not (has_unique_ending(each) or run_of(each))}
         while True:
             parents = {self.natives[each].parent_branch for each in self.natives if each in needed}
@@ -131,7 +134,7 @@ def survey(root: Root, clock: Callable[[], datetime], collector: Collector) -> S
     runs, runs_read = _runs(root, collector)
     for name, pointer in pointers.items():
         native = pointer.native_branch
-        if native is not None and native not in found:
+        if native is not None and native not in found and _is_missing(root, clock, pointer):
             collector.error(
                 "branch-missing",
                 f"branch {name}",
@@ -152,6 +155,16 @@ def survey(root: Root, clock: Callable[[], datetime], collector: Collector) -> S
         natives=found,
         runs=runs,
         is_whole=pointers_read and tags_read and runs_read and not listed.has_errors,
+    )
+
+
+def _is_missing(root: Root, clock: Callable[[], datetime], pointer: Pointer) -> bool:
+    """Look again: it may have been deleted meanwhile, name first."""
+    now = Pointers(root, clock).get(pointer.name)
+    return (
+        now is not None
+        and now.native_branch == pointer.native_branch
+        and pointer.native_branch not in root.open(MANIFEST).branches()
     )
 
 

@@ -8,6 +8,7 @@ does not keep the others from being looked at.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -33,6 +34,7 @@ _MEND = "delete or rename rows until it holds, in a transaction"
 _UNREADABLE = frozenset({"table-unreadable", "table-columns"})
 _SHOWN = 10
 _AT_ONCE = 262_144
+_OPENED_AT_ONCE = 64
 
 
 @attrs.frozen(kw_only=True)
@@ -106,30 +108,35 @@ def check_tables(
     look = _Look(root=root, thorough=thorough)
     broken: set[Pin] = set()
     collector.count("table versions", len(pins))
-    for pin in pins:
-        mine = Collector()
-        table = _opened(root, pin, mine)
-        is_readable = table is not None
-        if table is not None:
-            _check_columns(pin, table, mine)
-            _check_counts(pin, table, mine)
-            is_readable = _check_fragments(look, pin, table, mine)
-            if thorough.duplicates and is_readable and not mine.has_errors:
-                _check_values(pin, table, mine)
-        if not is_readable or mine.found & _UNREADABLE:
-            broken.add(pin)
-        collector.take(mine)
+    listed = list(pins)
+    for start in range(0, len(listed), _OPENED_AT_ONCE):
+        some = listed[start : start + _OPENED_AT_ONCE]
+        for pin, (table, mine) in zip(
+            some, root.at_once(partial(_opened, root), some), strict=True
+        ):
+            is_readable = table is not None
+            if table is not None:
+                _check_columns(pin, table, mine)
+                _check_counts(pin, table, mine)
+                is_readable = _check_fragments(look, pin, table, mine)
+                if thorough.duplicates and is_readable and _has_ids(table):
+                    _check_values(pin, table, mine)
+            if not is_readable or mine.found & _UNREADABLE:
+                broken.add(pin)
+            if not mine.has_errors or any(each.stands() for each in pin.shown):
+                collector.take(mine)
     return broken
 
 
-def _opened(root: Root, pin: Pin, collector: Collector) -> Table | None:
+def _opened(root: Root, pin: Pin) -> tuple[Table | None, Collector]:
+    table, collector = None, Collector()
     with collector.guard("table-unreadable", pin.subject, _COPY):
         try:
-            return root.open(pin.path, branch=pin.branch, version=pin.version)
+            table = root.open(pin.path, branch=pin.branch, version=pin.version)
         except NoSuchVersion:
             detail = "this version of its dataset is not there"
             collector.error("table-unreadable", pin.subject, detail, _COPY)
-    return None
+    return table, collector
 
 
 def _check_columns(pin: Pin, table: Table, collector: Collector) -> None:
@@ -185,6 +192,10 @@ def _check_fragments(look: _Look, pin: Pin, table: Table, collector: Collector) 
     return look.broken.isdisjoint(its)
 
 
+def _has_ids(table: Table) -> bool:
+    return "id" in table.schema.names and table.schema.field("id").type == pa.string()
+
+
 def _check_values(pin: Pin, table: Table, collector: Collector) -> None:
     """Look for ids, and values of unique properties, that stand twice."""
     with collector.guard("table-unreadable", pin.subject, _COPY), IdSet() as ids:
@@ -235,7 +246,9 @@ def check_edges(
                 places = [edges, *(at[node] for node in nodes)]
                 looked = (column, *places)
                 if looked not in done and unreadable.isdisjoint(places):
-                    _check_ends(root, f"{key} of {each.subject}", column, places, collector)
+                    mine = _check_ends(root, f"{key} of {each.subject}", column, places)
+                    if not mine.has_errors or each.stands():
+                        collector.take(mine)
                 done.add(looked)
 
 
@@ -244,8 +257,8 @@ def _check_ends(
     subject: str,
     column: str,
     places: Sequence[tuple[str, str | None, int]],
-    collector: Collector,
-) -> None:
+) -> Collector:
+    collector = Collector()
     with collector.guard("table-unreadable", subject, _COPY), IdSet() as ends:
         edges, *nodes = (
             root.open(path, branch=branch, version=version) for path, branch, version in places
@@ -258,6 +271,7 @@ def _check_ends(
             detail = f"its {column!r} names nodes that are not there: {named}"
             remedy = "add the nodes, or delete the edges"
             collector.error("dangling-edge", subject, detail, remedy)
+    return collector
 
 
 def _absent(ends: IdSet, nodes: Collection[Table], lookups: Lookups) -> Iterator[str]:

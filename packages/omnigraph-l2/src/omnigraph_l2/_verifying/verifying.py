@@ -14,7 +14,8 @@ import attrs
 
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._manifest.catalog import load
-from omnigraph_l2._runs.records import RunStatus
+from omnigraph_l2._runs.records import RunRecord, RunStatus
+from omnigraph_l2._runs.registry import Registry
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, ORIGINAL_SCHEMA
 from omnigraph_l2._verifying.catalogs import Shown, branch_shown, tag_shown
@@ -86,7 +87,7 @@ def look(
         check_history(root, each, collector)
     tags = [tag_shown(root, tag, collector) for tag in there.tags]
     shown = [*branches, *(each for each in tags if each is not None)]
-    _check_runs(root, there, collector)
+    _check_runs(root, clock, there, collector)
     _check_remains(root, there, shown, clock(), collector)
     _check_torn(root, branches, shown, collector)
     known = {key for each in shown for key in each.state.registrations}
@@ -123,7 +124,9 @@ def _check_torn(
         collector.add(Severity.INFO, "torn-version", torn.subject, detail, remedy)
 
 
-def _check_runs(root: Root, there: Survey, collector: Collector) -> None:
+def _check_runs(
+    root: Root, clock: Callable[[], datetime], there: Survey, collector: Collector
+) -> None:
     """Look for runs that are at work and have no branch: nobody can take them up."""
     for run in there.runs:
         if run.status is not RunStatus.RUNNING or run.run_branch in there.natives:
@@ -133,11 +136,22 @@ def _check_runs(root: Root, there: Survey, collector: Collector) -> None:
         with collector.guard("run-unreadable", f"run {run.run_id}", "abort it"):
             catalog = root.open(MANIFEST, branch=native)
             made = load(catalog, root.place).state.commit(run.run_id)
-            if made is None and GraphLog(root).find(run.run_id, native) is None:
+            published = made is not None or GraphLog(root).find(run.run_id, native) is not None
+            if not published and _is_stranded(root, clock, run):
                 detail = "it is running, and its branch is not there"
                 remedy = "abort it, and run again"
                 subject = f"run {run.run_id}"
                 collector.add(Severity.WARNING, "run-without-branch", subject, detail, remedy)
+
+
+def _is_stranded(root: Root, clock: Callable[[], datetime], run: RunRecord) -> bool:
+    """Look again: it may have begun or ended meanwhile."""
+    now = Registry(root, clock).get(run.run_id)
+    return (
+        now is not None
+        and now.status is RunStatus.RUNNING
+        and run.run_branch not in root.open(MANIFEST).branches()
+    )
 
 
 def _check_heads(root: Root, branches: list[Shown], collector: Collector) -> None:
