@@ -54,6 +54,7 @@ PUBLIC: dict[str, set[str]] = {
         "Branch",
         "Branches",
         "ChangeEnds",
+        "CleanupReport",
         "ChangeSet",
         "Diff",
         "DropProperty",

@@ -15,6 +15,7 @@ from omnigraph_l2._evolving import (
     EvolvePlan,
     EvolveStep,
 )
+from omnigraph_l2._maintenance import CleanupReport, Swept
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._merging.values import UNRESOLVED, MergedTable, MergeKind, MergeResult
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
@@ -40,6 +41,7 @@ __all__ = [
     "Branches",
     "ChangeEnds",
     "ChangeSet",
+    "CleanupReport",
     "Diff",
     "DropProperty",
     "DropType",
@@ -65,6 +67,7 @@ __all__ = [
     "Severity",
     "Snapshot",
     "Staged",
+    "Swept",
     "TableChange",
     "TableDiff",
     "TableEntry",

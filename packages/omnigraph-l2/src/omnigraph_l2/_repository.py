@@ -19,12 +19,12 @@ from omnigraph_l2._catalog.changes import Change, Intent
 from omnigraph_l2._catalog.checking import check_changes, check_expected, check_text
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.planning import check_expectations
-from omnigraph_l2._checked import Checked
 from omnigraph_l2._creating import create, was_begun
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._evolving import EvolvePlan, Evolver
 from omnigraph_l2._given import check_timeout
 from omnigraph_l2._handle import root_of
+from omnigraph_l2._maintained import Maintained
 from omnigraph_l2._merging.merger import Merger, author_of
 from omnigraph_l2._merging.values import MergeStrategy
 from omnigraph_l2._opening import opened
@@ -53,7 +53,7 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-class Repository(Checked):
+class Repository(Maintained):
     """A graph on disk or in an object store. ``init`` makes one, ``open`` opens one."""
 
     @classmethod

@@ -28,7 +28,16 @@ class Hold:
     What is on another branch is needed from the time ``since`` on.
     """
 
-    __slots__ = ("__weakref__", "_keeper", "began", "floors", "generation", "is_settled", "since")
+    __slots__ = (
+        "__weakref__",
+        "_keeper",
+        "began",
+        "floors",
+        "generation",
+        "is_of_head",
+        "is_settled",
+        "since",
+    )
 
     def __init__(
         self,
@@ -46,14 +55,22 @@ class Hold:
         self.began = began
         self.generation = generation
         """The lease under which it was made; None where there was none to be had."""
+        self.is_of_head = False
+        """Whether that was the head when it was read: then a lease covers it from the start."""
         self.is_settled = False
         """Whether it is known which version it needs, so that nothing else is."""
 
-    def settle(self, native: str | None, version: int, *, writes: bool = False) -> None:
-        """Say which version of which branch is needed, and whether files are written."""
+    def settle(
+        self, native: str | None, version: int, *, is_head: bool = False, writes: bool = False
+    ) -> None:
+        """Say which version of which branch is needed, and whether files are written.
+
+        ``is_head`` says that it was the newest when it was read, under this very hold.
+        """
         name = MAIN_LINEAGE if native is None else native
         self.floors = {name: version}
         self.is_settled = True
+        self.is_of_head = is_head
         if not writes:
             self.since = None
         self._keeper.reach_back(name, version)

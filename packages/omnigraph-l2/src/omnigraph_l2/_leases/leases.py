@@ -67,7 +67,7 @@ class Leases:
         self._renewed = 0.0
         self._not_before = 0.0
         self._generation = 0
-        self._cleaning = False
+        self._cleaning = 0
         self._for_readers = True
         self._closed = False
         self._wake = threading.Event()
@@ -139,7 +139,7 @@ class Leases:
         Who makes something last that stands on an old moment waits until nobody cleans up.
         """
         with self._writing:
-            self._cleaning = cleaning
+            self._cleaning += 1 if cleaning else -1
             if self._ref is None and cleaning:
                 self._create()
             else:
@@ -207,7 +207,7 @@ class Leases:
             seconds=self._seconds,
             since=min(since, now),
             pins=pins,
-            cleaning=self._cleaning,
+            cleaning=self._cleaning > 0,
         )
 
 

@@ -40,6 +40,7 @@ from omnigraph_l2.errors import OmniGraphError, UnknownBranch
 
 __all__ = ["Catalog", "Loaded", "VersionsRead", "followed", "load", "read_rows"]
 
+_READ_LATELY_SECONDS = 3_600.0
 _COLUMNS = (*MANIFEST_SCHEMA.names, CREATED, UPDATED)
 
 
@@ -113,9 +114,9 @@ class Catalog:
 
     @property
     def read(self) -> VersionsRead | None:
-        """What was read of it so far; None where nothing was. Waits for nobody."""
+        """What was read of it so far; None where nothing was for an hour. Waits for nobody."""
         loaded = self._loaded
-        if loaded is None:
+        if loaded is None or time.monotonic() - self._read_at > _READ_LATELY_SECONDS:
             return None
         last = loaded.table.version
         return VersionsRead(last if self._first is None else min(self._first, last), last)

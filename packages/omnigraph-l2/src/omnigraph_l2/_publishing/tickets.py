@@ -16,7 +16,7 @@ import attrs
 
 from omnigraph_l1 import Storage, new_ulid
 
-__all__ = ["Tickets"]
+__all__ = ["Tickets", "drawn_at"]
 
 _PATIENCE_SECONDS = 2.0
 """How long to wait for the same ticket."""
@@ -101,11 +101,18 @@ _DIGITS = {digit: value for value, digit in enumerate("0123456789ABCDEFGHJKMNPQR
 _TIME_DIGITS, _ULID_DIGITS = 10, 26
 
 
-def _age_seconds(ulid: str) -> float | None:
-    """Tell how old a ULID is by our clock; None for another text."""
+def drawn_at(ticket: str) -> float | None:
+    """Tell when a ticket was drawn, by its holder's clock; None for what is no ticket."""
+    ulid = ticket.partition(".")[0]
     if len(ulid) != _ULID_DIGITS or not set(ulid) <= _DIGITS.keys():
         return None
     milliseconds = 0
     for digit in ulid[:_TIME_DIGITS]:
         milliseconds = milliseconds * len(_DIGITS) + _DIGITS[digit]
-    return time.time() - milliseconds / 1000
+    return milliseconds / 1000
+
+
+def _age_seconds(ulid: str) -> float | None:
+    """Tell how old a ticket is by our clock; None for what is no ticket."""
+    drawn = drawn_at(ulid)
+    return None if drawn is None else time.time() - drawn

@@ -21,6 +21,7 @@ from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._leases import Leases
 from omnigraph_l2._manifest.catalog import Catalog, Loaded
+from omnigraph_l2._references.keeping import check_kept
 from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._references.tag_refs import Tag, TagRefs
 from omnigraph_l2._snapshots import Snapshot, hold_of, state_of
@@ -116,7 +117,7 @@ class References:
         """Find the head of a branch."""
         hold = self._leases.hold()
         loaded = branch.catalog.refresh()
-        hold.settle(branch.native, loaded.table.version)
+        hold.settle(branch.native, loaded.table.version, is_head=True)
         return Moment(
             branch=branch.name,
             native=branch.native,
@@ -171,11 +172,15 @@ class References:
         raise UnknownVersion(branch=branch.name, version=f"at {moment.isoformat()}")
 
     def check_held(self, moment: Moment, *, not_by: str | None = None) -> None:
-        """Raise ``UnknownBranch`` where nothing keeps what the moment needs any more.
+        """Raise ``UnknownBranch`` or ``SnapshotExpired`` where what a moment needs is not kept.
 
         Who makes something last that stands on a moment asks afterwards: whoever takes a name away
         looks for such things after that. ``not_by`` is a tag that does not count.
         """
+        self._check_named(moment, not_by)
+        check_kept(self._root, self._leases, moment)
+
+    def _check_named(self, moment: Moment, not_by: str | None) -> None:
         try:
             if self._listing.native(moment.branch) == moment.native:
                 return

@@ -25,8 +25,8 @@ from omnigraph_l2.errors import (
     InvalidBranchName,
     InvalidRequest,
     InvalidTagName,
+    OmniGraphError,
     TagExists,
-    UnknownBranch,
     UnknownTag,
 )
 
@@ -94,7 +94,7 @@ class Tags:
             try:
                 # Whoever deletes the branch looks for tags after it has lost its name.
                 self._references.check_held(moment, not_by=name)
-            except UnknownBranch:
+            except OmniGraphError:
                 self._refs.delete(name, tag)
                 raise
             return tag

@@ -109,7 +109,8 @@ class Transaction:
         with border():
             self._hold = self._branch.hold()
             self._state = self._branch.catalog.refresh().state
-            self._hold.settle(self._branch.native, self._state.version, writes=True)
+            version = self._state.version
+            self._hold.settle(self._branch.native, version, is_head=True, writes=True)
             self._repeats = self._done_before(self._state)
         self._ended = ""
         return self

@@ -1,0 +1,56 @@
+"""What a repository handle does to keep the repository small and quick. It only delegates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from datetime import timedelta
+from typing import Final
+
+from omnigraph_l2._branches.pointers import MAIN
+from omnigraph_l2._checked import Checked
+from omnigraph_l2._errors.translating import border
+from omnigraph_l2._maintenance import Cleaner, CleanupReport, check_retention
+from omnigraph_l2._runs import Runs, RunStatus
+
+__all__ = ["Maintained"]
+
+_RETENTION: Final = timedelta(days=7)
+
+
+class Maintained(Checked):
+    """The part of a repository handle that looks after the repository."""
+
+    @property
+    @abstractmethod
+    def runs(self) -> Runs:
+        """The runs of the repository."""
+
+    def cleanup(
+        self,
+        older_than: timedelta = _RETENTION,
+        keep_versions: int | None = None,
+        *,
+        dry_run: bool = True,
+    ) -> CleanupReport:
+        """Remove what nobody needs any more; first only tell what, with counts and bytes.
+
+        What was current at any time in the last ``older_than`` stays, and so do the newest
+        ``keep_versions`` commits of each branch, whatever a branch, a tag or a run stands on, and
+        what the open handles of others may need. No commit goes from the log.
+        """
+        check_retention(older_than, keep_versions)
+        with border():
+            self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
+            cleaner = Cleaner(
+                root=self._root,
+                clock=self._clock,
+                leases=self._leases,
+                references=self._references,
+                running=self._running,
+            )
+            return cleaner.clean(
+                older_than=older_than, keep_versions=keep_versions, dry_run=bool(dry_run)
+            )
+
+    def _running(self) -> frozenset[str]:
+        return frozenset(run.run_id for run in self.runs.list(RunStatus.RUNNING))

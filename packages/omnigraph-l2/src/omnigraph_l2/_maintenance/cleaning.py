@@ -1,0 +1,314 @@
+"""Removing what nobody needs: versions, orphans, forks of the dead, tickets, leases of the dead.
+
+Always: nothing is removed that a snapshot, a branch, a tag, a run or a writer at work may need;
+where that is in doubt, it stays. Each removal stands for itself: a cleanup that was cut short at
+any point has harmed nothing, and the next one goes on. Any number may run at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from typing import Final
+
+import attrs
+
+from omnigraph_l1 import BranchInfo, Removed, Table, list_objects, remove_object
+from omnigraph_l1.errors import DatasetNotFound, L1Error, UnknownBranch
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.names import is_owned_by
+from omnigraph_l2._events import emit
+from omnigraph_l2._leases import Leases
+from omnigraph_l2._leases.standing import Standing, bury, standing, store_time
+from omnigraph_l2._maintenance.report import CleanupReport, Swept
+from omnigraph_l2._maintenance.retention import doomed
+from omnigraph_l2._maintenance.survey import CatalogLine, Plan, Wanted, look
+from omnigraph_l2._publishing.tickets import drawn_at
+from omnigraph_l2._references.resolving import References
+from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import (
+    BRANCH_REFS,
+    COMMIT_ACTORS,
+    COMMIT_NOTES,
+    COMMITS,
+    LEASE_REFS,
+    MANIFEST,
+    OPERATION_REFS,
+    RUN_ACTORS,
+    RUNS,
+    TAG_REFS,
+    TURNS,
+)
+from omnigraph_l2.errors import InvalidRequest, StorageError
+
+__all__ = ["CATALOG_KEPT", "Cleaner"]
+
+CATALOG_KEPT: Final = timedelta(days=1)
+"""Versions of the catalog and of the log stay so long whatever the retention is.
+
+A publisher compares its write with all versions since the one that it has read. Those that were
+removed meanwhile it would not see.
+"""
+_ORPHANS_BEFORE: Final = timedelta(days=6)
+"""Lance removes files that no version names after seven days, whoever is at work on them."""
+_LOGS: Final = (COMMITS, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS)
+_SKEW: Final = timedelta(minutes=30)
+
+_ANNOUNCED = declare("l2.cleanup.announced", "the lease of the one who cleans up says so")
+_FORK = declare("l2.cleanup.fork", "a native branch of the dead is gone from one dataset")
+_TABLE = declare("l2.cleanup.table", "versions of one lineage of a table are gone")
+_CATALOG = declare("l2.cleanup.catalog", "versions of one branch of the catalog are gone")
+_LOG = declare("l2.cleanup.log", "versions of one lineage of the log are gone")
+_TICKETS = declare("l2.cleanup.tickets", "tickets of the dead are gone")
+
+
+@attrs.frozen(kw_only=True)
+class Cleaner:
+    """Cleans up one repository."""
+
+    root: Root
+    clock: Callable[[], datetime]
+    leases: Leases
+    references: References
+    running: Callable[[], frozenset[str]]
+    """Name the runs that are at work."""
+
+    def clean(
+        self, *, older_than: timedelta, keep_versions: int | None, dry_run: bool
+    ) -> CleanupReport:
+        """Remove what nobody needs, or only tell what that is."""
+        if dry_run:
+            with suppress(L1Error):
+                self.leases.renew()  # so that it says what this handle needs now
+            now = datetime.now(timezone.utc)
+            report = CleanupReport(dry_run=True)
+            return self._clean(older_than, keep_versions, now, report)
+        self.leases.announce(cleaning=True)
+        try:
+            failpoint(_ANNOUNCED)
+            now = self._store_time()
+            return self._clean(older_than, keep_versions, now, CleanupReport(dry_run=False))
+        finally:
+            with suppress(L1Error):
+                self.leases.announce(cleaning=False)
+
+    def _store_time(self) -> datetime:
+        """Tell the time of the store, and refuse where that is not ours."""
+        here = datetime.now(timezone.utc)
+        there = store_time(self.root, self.leases.name)
+        if there is None:
+            detail = "the lease that was just written is not to be seen"
+            raise StorageError(place=self.root.place, detail=detail)
+        if abs(here - there) > _SKEW:
+            reason = f"this machine says it is {here.isoformat()}, the store {there.isoformat()}"
+            raise InvalidRequest(what="A cleanup", reason=f"{reason}; set the clock right")
+        return there
+
+    def _clean(
+        self, older_than: timedelta, keep_versions: int | None, now: datetime, report: CleanupReport
+    ) -> CleanupReport:
+        buried: list[int] = []
+
+        def leases() -> Standing:
+            found = standing(self.root, now)
+            while not report.dry_run and not bury(self.root, found.dead):
+                found = standing(self.root, now)
+            buried.append(len(found.dead))
+            return found
+
+        plan = look(
+            self.root,
+            self.references,
+            clock=self.clock,
+            running=self.running,
+            leases=leases,
+            wanted=Wanted(now=self.clock(), older_than=older_than, keep_versions=keep_versions),
+        )
+        parts = [attrs.evolve(report, leases=Swept(sum(buried))), self._forks(plan, report)]
+        if plan.quiet_since < datetime.now(timezone.utc) - _ORPHANS_BEFORE:
+            parts.append(attrs.evolve(report, held_back=True))
+        else:
+            paths = sorted(plan.needs.paths)
+            parts += self.root.at_once(lambda path: self._table(path, plan, report), paths)
+        parts += [self._catalog(line, plan, report) for line in plan.lines]
+        parts += [self._log(path, plan, report) for path in _LOGS]
+        parts += [self._tickets(plan, report), self._documents(report)]
+        for part in parts:
+            report += part
+        return report
+
+    # Forks of the dead.
+
+    def _forks(self, plan: Plan, report: CleanupReport) -> CleanupReport:
+        """Remove native branches that no name means: of the catalog first, whole families of them.
+
+        Where Lance refuses, because something started from it, everything that belongs to it stays.
+        """
+        swept = Swept()
+        listed = {MANIFEST: dict(plan.there.natives)}
+        for path in (COMMITS, *sorted(plan.needs.paths)):
+            with suppress(DatasetNotFound):
+                listed[path] = self.root.open(path).branches()
+        refused: set[str] = set()
+        for path, natives in listed.items():
+            dead = [info for native, info in natives.items() if plan.is_dead(native, info)]
+            for info in sorted(dead, key=_youngest_first):
+                if any(is_owned_by(info.name, each) for each in refused):
+                    continue
+                size = self._size_of_fork(path, info.name)
+                if report.dry_run or self._removed(path, info.name):
+                    swept += Swept(1, size)
+                else:
+                    refused.add(info.name)
+        return attrs.evolve(_nothing(report), forks=swept)
+
+    def _removed(self, path: str, native: str) -> bool:
+        try:
+            self.root.open(path).delete_branch(native)
+        except UnknownBranch:
+            pass
+        except L1Error as error:
+            emit("fork_left_behind", place=self.root.place, path=path, error=str(error))
+            return False
+        finally:
+            self.root.forget(path, native)
+        failpoint(_FORK)
+        return True
+
+    def _size_of_fork(self, path: str, native: str) -> int:
+        return sum(each.size for each in list_objects(self.root.child(f"{path}/tree/{native}")))
+
+    # Versions.
+
+    def _table(self, path: str, plan: Plan, report: CleanupReport) -> CleanupReport:
+        """Remove versions, and orphans, of all lineages of one table."""
+        found = _nothing(report)
+        try:
+            main = self.root.open(path)
+        except DatasetNotFound:
+            return found
+        natives = main.branches()
+        for native in [None, *natives]:
+            if native is not None and plan.is_dead(native, natives[native]):
+                continue
+            table = main if native is None else self.root.open(path, branch=native)
+            lineage = (path, native)
+            going = doomed(
+                table.version_files(),
+                floor=plan.needs.floors.get(lineage),
+                before=plan.quiet_since,
+                keep=[list(plan.needs.of(lineage)), _starts(natives.values(), native)],
+            )
+            orphans = table.explain_removal([]) if report.dry_run else table.remove_orphans()
+            found += attrs.evolve(
+                _nothing(report),
+                orphan_files=Swept(orphans.data_files, orphans.bytes),
+                failed=orphans.failed,
+            )
+            if going:
+                removed = self._remove(table, going, report)
+                size = removed.bytes - (orphans.bytes if report.dry_run else 0)
+                files = removed.data_files - (orphans.data_files if report.dry_run else 0)
+                found += attrs.evolve(
+                    _nothing(report),
+                    table_versions=Swept(removed.versions, size),
+                    data_files=files,
+                    failed=removed.failed,
+                )
+                failpoint(_TABLE)
+        return found
+
+    def _catalog(self, line: CatalogLine, plan: Plan, report: CleanupReport) -> CleanupReport:
+        """Remove versions of one branch of the catalog that nobody can name any more."""
+        first = plan.first[line.native]
+        before = self.clock() - CATALOG_KEPT
+        files = [each for each in line.files if each.modified < before or each.version >= first]
+        keep = [
+            plan.kept.get(line.native, frozenset()),
+            _starts(plan.there.natives.values(), line.native),
+        ]
+        going = doomed(files, floor=first, before=before, keep=keep)
+        if not going:
+            return _nothing(report)
+        removed = self._remove(line.table, going, report)
+        failpoint(_CATALOG)
+        return attrs.evolve(
+            _nothing(report),
+            catalog_versions=Swept(removed.versions, removed.bytes),
+            failed=removed.failed,
+        )
+
+    def _log(self, path: str, plan: Plan, report: CleanupReport) -> CleanupReport:
+        """Remove old versions of one dataset of the log: the newest one has all that ever was."""
+        found = _nothing(report)
+        try:
+            main = self.root.open(path)
+        except DatasetNotFound:
+            return found
+        natives = main.branches()
+        before = self.clock() - CATALOG_KEPT
+        for native in [None, *natives]:
+            if native is not None and plan.is_dead(native, natives[native]):
+                continue
+            table = main if native is None else self.root.open(path, branch=native)
+            going = doomed(
+                table.version_files(),
+                floor=None,
+                before=before,
+                keep=[_starts(natives.values(), native)],
+            )
+            if going:
+                removed = self._remove(table, going, report)
+                found += attrs.evolve(
+                    _nothing(report),
+                    log_versions=Swept(removed.versions, removed.bytes),
+                    failed=removed.failed,
+                )
+                failpoint(_LOG)
+        return found
+
+    def _remove(self, table: Table, versions: Sequence[int], report: CleanupReport) -> Removed:
+        newest = table.refresh()
+        if report.dry_run:
+            return newest.explain_removal(versions)
+        return newest.remove_versions(versions)
+
+    # Small things.
+
+    def _tickets(self, plan: Plan, report: CleanupReport) -> CleanupReport:
+        """Remove tickets of the dead. On local disk there are locks instead, which stay."""
+        if self.root.storage.place.is_local:
+            return _nothing(report)
+        turns, swept = self.root.child(TURNS), Swept()
+        for each in list_objects(turns):
+            if drawn_at(each.name) is not None and each.modified < plan.quiet_since:
+                if not report.dry_run:
+                    remove_object(turns, each.name)
+                swept += Swept(1, each.size)
+        failpoint(_TICKETS)
+        return attrs.evolve(_nothing(report), tickets=swept)
+
+    def _documents(self, report: CleanupReport) -> CleanupReport:
+        """Remove what deleted documents leave in a store."""
+        if report.dry_run:
+            return _nothing(report)
+        directories = (BRANCH_REFS, TAG_REFS, OPERATION_REFS, LEASE_REFS)
+        removed = sum(self.root.refs(each).tidy() for each in directories)
+        return attrs.evolve(_nothing(report), documents=Swept(removed))
+
+
+def _nothing(report: CleanupReport) -> CleanupReport:
+    return CleanupReport(dry_run=report.dry_run)
+
+
+def _starts(natives: Iterable[BranchInfo], native: str | None) -> set[int]:
+    """Name the versions of a lineage at which native branches started, itself among them.
+
+    What a branch changed since it started is told by comparing with its first version.
+    """
+    return {each.parent_version for each in natives if native in {each.parent_branch, each.name}}
+
+
+def _youngest_first(info: BranchInfo) -> tuple[float, str]:
+    return -info.created_at.timestamp(), info.name

@@ -1,0 +1,308 @@
+"""Leases: who holds one loses nothing, who lost one is told before anything is published."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from upkeepwork import NOTHING, PERSON, append, people, table_versions
+
+from omnigraph_l2 import Repository
+from omnigraph_l2._leases import leases as leases_module
+from omnigraph_l2._leases.leases import lease_refs
+from omnigraph_l2._leases.records import LeaseRecord, parsed, written
+from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired
+
+RECORD = LeaseRecord(
+    process=7,
+    renewed_at=datetime(2026, 1, 2, tzinfo=timezone.utc),
+    seconds=300.0,
+    since=datetime(2026, 1, 1, tzinfo=timezone.utc),
+    pins={"main": 3, "side.01": 9},
+    cleaning=True,
+)
+
+
+def leases(repo: Repository) -> list[dict[str, Any]]:
+    """Read all leases of a repository."""
+    return [ref.value for ref in lease_refs(repo._root).list()]
+
+
+@contextmanager
+def waking_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[None]:
+    """Let this process have slept, as it finds out when it wakes up."""
+    then = leases_module.awake_seconds() + seconds
+    with monkeypatch.context() as patch:
+        patch.setattr(leases_module, "awake_seconds", lambda: then)
+        yield
+
+
+def test_what_is_written_can_be_read() -> None:
+    """And what cannot be read is not taken for a lease that needs nothing."""
+    assert parsed("x", written(RECORD), "here") == RECORD
+    for damage in ({"format": 2}, {"pins": None}, {"since": 3}, {"seconds": "long"}):
+        with pytest.raises(CorruptRepository):
+            parsed("x", {**written(RECORD), **damage}, "here")
+
+
+def test_a_handle_has_one_lease_as_long_as_it_is_open(repo: Repository) -> None:
+    """From its first snapshot or transaction on; opening alone takes none."""
+    assert leases(repo) == []
+    for name in "abc":
+        append(repo, name)
+        repo.snapshot()
+    assert len(leases(repo)) == 1
+    repo.close()
+    assert leases(repo) == []
+
+
+def test_it_says_what_the_oldest_snapshot_needs(repo: Repository) -> None:
+    """And moves on when that is gone."""
+    append(repo, "a")
+    snapshot = repo.snapshot()
+    append(repo, "b")
+    repo._leases.renew()
+    assert leases(repo)[0]["pins"] == {"main": snapshot.version}
+    del snapshot
+    gc.collect()
+    repo._leases.renew()
+    assert leases(repo)[0]["pins"] == {"main": repo.snapshot().version}
+
+
+def test_staged_files_are_needed_since_the_transaction_began(local: Repository) -> None:
+    """A snapshot stages nothing."""
+    long_ago = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    real = local._leases._clock
+    local._leases._clock = lambda: long_ago
+    snapshot = local.snapshot()
+    with local.transaction() as tx:
+        local._leases._clock = real
+        tx.append(PERSON, [{"id": "a"}])
+        local._leases.renew()
+        assert leases(local)[0]["since"] == long_ago.isoformat()
+    local._leases.renew()
+    assert leases(local)[0]["since"] > long_ago.isoformat()
+    assert snapshot.version
+
+
+def test_who_holds_a_lease_loses_nothing(repo: Repository, another: Repository) -> None:
+    """A snapshot, an old one, and one that only its rows hold on to."""
+    append(repo, "a")
+    early = repo.snapshot().version
+    append(repo, "b")
+    snapshot, old = repo.snapshot(), repo.snapshot(version=early)
+    batches = repo.snapshot().scan(PERSON)
+    for name in "cd":
+        append(another, name)
+    people(repo)
+    repo._leases.renew()
+    for _ in range(2):
+        another.cleanup(NOTHING, dry_run=False)
+    assert snapshot.read(PERSON).num_rows == 2
+    assert old.read(PERSON)["id"].to_pylist() == ["a"]
+    del snapshot, old
+    gc.collect()
+    repo._leases.renew()
+    another.cleanup(NOTHING, dry_run=False)
+    assert batches.read_all().num_rows == 2
+
+
+def test_who_holds_none_is_told(repo: Repository, another: Repository) -> None:
+    """A snapshot that lost its data expires, also where the handle had it open, never else."""
+    another._leases.for_writers_only()
+    append(repo, "a")
+    snapshot = another.snapshot()
+    assert leases(repo)[0]["process"] == os.getpid()
+    with repo.transaction() as tx:
+        tx.overwrite(PERSON, [{"id": "b"}])
+    repo.cleanup(NOTHING, dry_run=False)
+    with pytest.raises(SnapshotExpired):
+        snapshot.read(PERSON)
+    assert people(another) == "b"
+
+
+def test_data_that_goes_while_it_is_read(repo: Repository, another: Repository) -> None:
+    """A handle that has the version open already reads the right rows, or is told."""
+    rows = pa.table({"id": [f"{number:0200}" for number in range(50_000)]})
+    with repo.transaction() as tx:
+        tx.append(PERSON, rows)
+    another._leases.for_writers_only()
+    batches = another.snapshot().scan(PERSON, batch_size=100)
+    batches.read_next_batch()
+    snapshot = another.snapshot()
+    with repo.transaction() as tx:
+        tx.overwrite(PERSON, [{"id": "b"}])
+    assert repo.cleanup(NOTHING, dry_run=False).data_files == 1
+    for read, most in ((lambda: snapshot.read(PERSON), 50_000), (batches.read_all, 49_900)):
+        try:
+            assert read().num_rows == most
+        except SnapshotExpired as expired:
+            assert expired.table_key == PERSON  # noqa: PT017 - either is right
+
+
+def test_a_place_that_cannot_be_written(local: Repository, tmp_path: Path) -> None:
+    """Is read without a lease; and what would be removed is told all the same."""
+    append(local, "a")
+    append(local, "b")
+    local.close()
+    moved = tmp_path / "repo"
+    for folder in [moved, *(each for each in moved.rglob("*") if each.is_dir())]:
+        folder.chmod(0o555)
+    try:
+        with Repository.open(moved) as repo:
+            assert people(repo) == "a b"
+            if os.getuid():  # root may write everywhere
+                assert repo._leases.name is None
+            assert repo.cleanup(NOTHING).table_versions.count == 2
+    finally:
+        for folder in [moved, *(each for each in moved.rglob("*") if each.is_dir())]:
+            folder.chmod(0o755)
+
+
+def bury(repo: Repository) -> None:
+    """Take the lease of a handle away, as a cleanup does that took it for dead."""
+    (ref,) = (each for each in lease_refs(repo._root).list() if each.name == repo._leases.name)
+    lease_refs(repo._root).delete(ref)
+
+
+def test_who_slept_too_long_publishes_nothing(
+    local: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks whether its lease is there still, and says so if not; then goes on anew."""
+    append(local, "a")
+    tx = local.transaction()
+    with waking_after(monkeypatch, 1_000):
+        tx.__enter__()
+        tx.append(PERSON, [{"id": "b"}])
+        bury(local)
+        with pytest.raises(LeaseLost) as lost:
+            tx.__exit__(None, None, None)
+    assert lost.value.seconds >= 1_000
+    assert people(local) == "a"
+    assert len(local.log()) == 2
+    append(local, "b")
+    assert people(local) == "a b"
+
+
+def test_who_slept_and_was_not_buried_goes_on(
+    local: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is renewed before the publish."""
+    append(local, "a")
+    with waking_after(monkeypatch, 1_000):
+        append(local, "b")
+    assert people(local) == "a b"
+
+
+def test_a_lease_that_was_lost_is_lost_for_what_began_under_it(local: Repository) -> None:
+    """Also where the handle has another one by now; ``repo.retry`` does it again."""
+    turns = []
+
+    def change(tx: Any) -> None:
+        turns.append(1)
+        tx.append(PERSON, [{"id": "a"}])
+        if len(turns) == 1:
+            bury(local)
+            local._leases.renew()
+            local.snapshot()
+
+    local.retry(change)
+    assert len(turns) == 2
+    assert people(local) == "a"
+    assert len(leases(local)) == 1
+
+
+def test_a_lease_of_the_dead(local: Repository, tmp_path: Path) -> None:
+    """It counts for twice its time after it was last renewed, by the clock of the store."""
+    append(local, "a")
+    dead = Repository.open(local.uri, durability="none")
+    held = dead.snapshot()
+    name, file = dead._leases.name, tmp_path / "repo" / "_refs" / "leases"
+    for other in "bc":
+        with local.transaction() as tx:
+            tx.overwrite(PERSON, [{"id": other}])
+    local.cleanup(NOTHING, dry_run=False)
+    assert len(table_versions(local)) == 3
+    silent = time.time() - 601
+    os.utime(file / f"{name}.json", (silent, silent))
+    assert local.cleanup(NOTHING).leases.count == 1
+    report = local.cleanup(NOTHING, dry_run=False)
+    assert (report.leases.count, report.table_versions.count) == (1, 2)
+    assert len(table_versions(local)) == 1
+    with pytest.raises(SnapshotExpired):
+        held.read(PERSON)
+    dead.close()
+
+
+def test_a_renewal_that_comes_late_enough(local: Repository, tmp_path: Path) -> None:
+    """A lease that is renewed while it is judged dead keeps what it covers."""
+    append(local, "a")
+    sleeper = Repository.open(local.uri, durability="none")
+    held = sleeper.snapshot()
+    append(local, "b")
+    file = tmp_path / "repo" / "_refs" / "leases" / f"{sleeper._leases.name}.json"
+    silent = time.time() - 601
+    os.utime(file, (silent, silent))
+    refs = lease_refs(local._root).list()
+    sleeper._leases.renew()
+    from omnigraph_l2._leases.standing import bury as buried  # noqa: PLC0415
+
+    assert not buried(local._root, [each for each in refs if each.name == sleeper._leases.name])
+    local.cleanup(NOTHING, dry_run=False)
+    assert held.read(PERSON).num_rows == 1
+    sleeper.close()
+
+
+def test_a_clock_that_is_wrong(local: Repository) -> None:
+    """Whether a lease counts is told by the store's clock, whatever its holder believes.
+
+    What it believes to need since long ago holds the cleanup back, and harms nothing.
+    """
+    append(local, "a")
+    with Repository.open(local.uri, durability="none") as odd:
+        odd._leases._clock = lambda: datetime.now(timezone.utc) - timedelta(days=400)
+        held = odd.snapshot()
+        append(local, "b")
+        report = local.cleanup(NOTHING, dry_run=False)
+        assert (report.leases.count, report.held_back) == (0, True)
+        assert held.read(PERSON).num_rows == 1
+
+
+def test_nothing_goes_while_somebody_writes_for_days(local: Repository) -> None:
+    """Lance removes staged files after a week: tables are left alone before that."""
+    append(local, "a")
+    with Repository.open(local.uri, durability="none") as slow:
+        slow._leases._clock = lambda: datetime.now(timezone.utc) - timedelta(days=6)
+        with slow.transaction() as tx:
+            tx.append(PERSON, [{"id": "late"}])
+            append(local, "b")
+            report = local.cleanup(NOTHING, dry_run=False)
+            assert (report.held_back, report.table_versions.count) == (True, 0)
+            slow._leases._clock = lambda: datetime.now(timezone.utc)
+        assert people(local) == "a b late"
+
+
+def test_a_branch_on_an_old_moment_waits_for_a_cleanup(
+    local: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who cleans up may not have seen it; what is left is looked at when that has ended."""
+    early = append(local, "a")
+    append(local, "b")
+    with Repository.open(local.uri, durability="none") as cleaner:
+        cleaner._leases.announce(cleaning=True)
+        waited = []
+        monkeypatch.setattr(
+            "omnigraph_l2._references.keeping.time.sleep",
+            lambda _: (waited.append(1), cleaner._leases.announce(cleaning=False)),
+        )
+        local.branches.create("old", early.graph_commit_id)
+        assert waited
+    assert people(local, "old") == "a"

@@ -1,0 +1,148 @@
+"""Cleaning up beside processes that write and read: whoever holds a lease loses nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from upkeepwork import (
+    NOTHING,
+    PERSON,
+    SCHEMA,
+    append,
+    clean_on,
+    later,
+    people,
+    read_on,
+    stop_in_transaction,
+    write_on,
+)
+
+from omnigraph_l2 import Repository
+from omnigraph_testing import S3Store
+
+pytestmark = pytest.mark.integration
+
+_SPAWN = multiprocessing.get_context("spawn")
+_WRITERS = _READERS = 4
+
+
+def beside(uri: str, options: dict[str, str] | None, count: int) -> dict[str, Any]:
+    """Let writers, readers with and without a lease, and a cleaner at zero age run together."""
+    with Repository.init(uri, SCHEMA, options, durability="none") as repo:
+        for name in ("first", "second"):
+            append(repo, name)
+    with (
+        _SPAWN.Manager() as shared,
+        ProcessPoolExecutor(_WRITERS + 2 * _READERS + 1, mp_context=_SPAWN) as pool,
+    ):
+        stop = shared.Event()
+        ready = shared.Barrier(2 * _READERS + 1)
+        readers = {
+            holds: [
+                pool.submit(read_on, uri, options, ready, stop, holds=holds)
+                for _ in range(_READERS)
+            ]
+            for holds in (True, False)
+        }
+        ready.wait(120)
+        cleaning = pool.submit(clean_on, uri, options, stop)
+        writers = [pool.submit(write_on, uri, options, n, count) for n in range(_WRITERS)]
+        published = sum(writer.result() for writer in writers)
+        stop.set()
+        rounds, removed = cleaning.result()
+        return {
+            "published": published,
+            "rounds": rounds,
+            "removed": removed,
+            "held": [reader.result() for reader in readers[True]],
+            "unheld": [reader.result() for reader in readers[False]],
+        }
+
+
+def check(uri: str, options: dict[str, str] | None, told: dict[str, Any], count: int) -> None:
+    """Whoever held a lease lost nothing, the others were told, and the graph is whole."""
+    assert told["published"] == _WRITERS * count
+    assert told["removed"] > 0
+    assert all(reads > 0 and not expired for reads, expired in told["held"])
+    with Repository.open(uri, options) as repo:
+        assert len(repo.log()) == 1 + 2 + _WRITERS * count
+        wanted = {"first", "second"}
+        for number in range(_WRITERS):
+            gone = {turn - 2 for turn in range(0, count, 3)}
+            wanted |= {f"{number}-{turn}" for turn in range(count) if turn not in gone}
+            wanted |= {f"{number}--1"}
+        assert set(people(repo).split()) == wanted
+        assert repo.verify().ok
+        later(repo, days=8)
+        assert repo.cleanup(NOTHING, dry_run=False).catalog_versions.count > 0
+        assert set(people(repo).split()) == wanted
+
+
+def test_a_tenth_of_it(tmp_path: Path) -> None:
+    """On local disk."""
+    uri = str(tmp_path / "repo")
+    check(uri, None, beside(uri, None, 8), 8)
+
+
+@pytest.mark.slow
+def test_local_disk(tmp_path: Path) -> None:
+    """At full size; who holds no lease is told so."""
+    uri = str(tmp_path / "repo")
+    told = beside(uri, None, 60)
+    check(uri, None, told, 60)
+    assert sum(expired for _, expired in told["unheld"]) > 0
+
+
+@pytest.mark.slow
+def test_s3(s3_store: S3Store) -> None:
+    """The same in a store."""
+    uri, options = s3_store.uri("repo"), s3_store.storage_options
+    check(uri, options, beside(uri, options, 30), 30)
+
+
+def test_a_process_that_was_stopped(tmp_path: Path) -> None:
+    """It was silent for longer than its lease counts: it wakes up, and publishes nothing."""
+    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
+        append(repo, "a")
+        at_rest, go_on, told = _SPAWN.Event(), _SPAWN.Event(), _SPAWN.Queue()
+        process = _SPAWN.Process(target=stop_in_transaction, args=(repo.uri, at_rest, go_on, told))
+        process.start()
+        assert at_rest.wait(60)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            tick = threading.Event()
+            while repo.cleanup(NOTHING, dry_run=False).leases.count == 0:
+                tick.wait(0.05)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+        go_on.set()
+        assert told.get(timeout=60) == "LeaseLost"
+        process.join(60)
+        assert people(repo) == "a"
+        append(repo, "b")
+        assert len(repo.snapshot().read(PERSON)) == 2
+
+
+def test_two_that_clean_up_at_once(tmp_path: Path) -> None:
+    """Neither is in the other's way, and what one would have left is left."""
+    uri = str(tmp_path / "repo")
+    with Repository.init(uri, SCHEMA, durability="none") as repo:
+        for number in range(12):
+            append(repo, f"p{number}")
+        repo._leases.renew()  # it says no more that the first version is needed
+        with _SPAWN.Manager() as shared, ProcessPoolExecutor(3, mp_context=_SPAWN) as pool:
+            stop = shared.Event()
+            stop.set()
+            cleaners = [pool.submit(clean_on, uri, None, stop) for _ in range(3)]
+            assert sum(each.result()[1] for each in cleaners) >= 12
+        assert len(people(repo).split()) == 12
+        assert repo.cleanup(NOTHING).table_versions.count == 0
+        assert repo.verify().ok
