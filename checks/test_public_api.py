@@ -83,6 +83,7 @@ PUBLIC: dict[str, set[str]] = {
         "Severity",
         "Snapshot",
         "Staged",
+        "Swept",
         "TableChange",
         "TableDiff",
         "TableEntry",
