@@ -12,7 +12,7 @@ from lineages import PATH, Lineages, difference, told
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.state import TableEntry
-from omnigraph_l2._comparing import compared_counts, rows_at
+from omnigraph_l2._comparing import changed_ids, compared_counts, rows_at
 from omnigraph_l2._comparing.dealt import DealtRows
 from omnigraph_l2._comparing.row_ids import RowIdJoin
 from omnigraph_l2._comparing.rows import Rows
@@ -146,3 +146,17 @@ def test_rows_without_ids(root: Root) -> None:
     }
     assert told(root, newer, older).keys() == {"b", "c"}
     assert rows_at(root, newer, pa.array(["b", "c"])).to_pylist() == [{"id": "b", "n": 9}]
+
+
+def test_values_that_a_new_column_got(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not make rows doubtful that never got one."""
+    lineages = Lineages(root)
+    lineages.append(None, {f"r{number}": {"a": number, "b": None} for number in range(SOME)})
+    before = lineages.pin(None)
+    lineages.add_column(None, "c")
+    lineages.upsert(None, {f"r{number}": {"a": 0, "b": None, "c": 1} for number in range(9)})
+    after = lineages.pin(None)
+    monkeypatch.setattr("omnigraph_l2._comparing.doubtful._FEW", 3)
+    with changed_ids(root, before.entry, after.entry) as ids:
+        (found,) = ids.batches(SOME)
+    assert sorted(found.to_pylist()) == [f"r{number}" for number in range(9)]

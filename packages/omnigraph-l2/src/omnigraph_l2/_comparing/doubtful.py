@@ -124,7 +124,7 @@ def _add_other_columns(found: Doubtful) -> None:
     mine, theirs = before.columns(), after.columns()
     only = [name for name, column in mine.items() if theirs.get(name) != column]
     others = [name for name, column in theirs.items() if mine.get(name) != column]
-    ids = [*_ids_with_any(before, only), *_ids_with_any(after, others)]
+    ids = [*_ids_with_any(found.before, only), *_ids_with_any(found.after, others)]
     if sum(map(len, ids)) > _FEW:
         found.before.add_all()
         found.after.add_all()
@@ -134,14 +134,19 @@ def _add_other_columns(found: Doubtful) -> None:
             rows.add_rows(rows_with(rows.table, wanted))
 
 
-def _ids_with_any(table: Table, columns: Sequence[str]) -> Iterator[pa.Array]:
-    """Give the ids of rows that are not null in one of the columns: all, or a few too many."""
+def _ids_with_any(known: Rows, columns: Sequence[str]) -> Iterator[pa.Array]:
+    """Give the ids of other rows that are not null in one of the columns: all, or a few too many.
+
+    Rows that got a value since the column is there are known: they changed.
+    """
     if not columns:
         return
     given = 0
     not_null = " OR ".join(f"`{name}` IS NOT NULL" for name in columns)
-    for batch in table.scan(columns=["id"], filter=not_null):
-        yield batch.column(0)
-        given += batch.num_rows
+    for batch in known.table.scan(columns=["id", ADDRESS], filter=not_null, batch_size=_BATCH):
+        others = batch.column(0).filter(pa.array(~known.holds(batch.column(1).to_numpy())))
+        given += len(others)
+        if len(others):
+            yield others
         if given > _FEW:
             return

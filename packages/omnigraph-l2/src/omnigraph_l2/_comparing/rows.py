@@ -30,6 +30,7 @@ _MARKS_AT_ONCE = 4 * _BATCH
 _BITS_OF_A_PLACE = 32
 _MANY = 16
 """A fragment is read as a whole where one row of so many is wanted."""
+_NO_MARKS = np.zeros(1, dtype=np.bool_)
 
 
 class Rows:
@@ -68,6 +69,15 @@ class Rows:
     def add_all(self) -> None:
         """Add all rows that there are."""
         self.add_fragments(list(self.table.fragments()))
+
+    def holds(self, addresses: Addresses) -> npt.NDArray[np.bool_]:
+        """Tell which of some addresses are those of these rows."""
+        fragments = {*_distinct(addresses >> _FRAGMENT)}
+        marks = {
+            each: _marks(self._places[each]) if each in self._places else _NO_MARKS
+            for each in fragments
+        }
+        return _marked(marks, addresses)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read columns of these rows."""
