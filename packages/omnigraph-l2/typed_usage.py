@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 import pyarrow as pa
@@ -16,6 +16,8 @@ from omnigraph_l2 import (
     Branch,
     Branches,
     ChangeEnds,
+    ChangeSet,
+    Diff,
     DropProperty,
     DropType,
     Durability,
@@ -33,6 +35,8 @@ from omnigraph_l2 import (
     RunStatus,
     Snapshot,
     Staged,
+    TableChange,
+    TableDiff,
     TableEntry,
     TableTombstone,
     TableUpdate,
@@ -223,3 +227,24 @@ def is_too_new(error: UpgradeRequired) -> bool:
     """Tell what this release knows."""
     known: int = INTERNAL_MANIFEST_SCHEMA_VERSION
     return error.found > known
+
+
+def compare(repo: Repository, before: Snapshot) -> str | None:
+    """What differs between two moments, and what each commit changed."""
+    diff: Diff = repo.diff(before, "main", tables=["node:Person"])
+    repo.diff(3, "v1")
+    tables: Mapping[str, TableDiff] = diff.tables
+    for table in tables.values():
+        change: TableChange = table.change
+        counts: int = table.inserted + table.updated + table.deleted
+        lost: tuple[str, ...] = table.removed_properties
+        print(change, counts, lost)
+    rows: pa.RecordBatchReader = diff.rows("node:Person")
+    print(rows.schema, diff.is_empty)
+    cursor: str | None = None
+    feed: Iterator[ChangeSet] = repo.changes(since=cursor, branch="main", limit=10)
+    for change_set in feed:
+        commit: GraphCommit = change_set.commit
+        print(commit, change_set.diff)
+        cursor = change_set.cursor
+    return cursor

@@ -69,8 +69,7 @@ class Feed:
     ) -> Iterator[ChangeSet]:
         with border():
             for commit in commits_after(self._root, self._branch, state, after):
-                moment = self._references.at_commit(self._branch, commit.graph_commit_id)
-                now = self._references.shown(moment)
+                now = self._references.shown(self._references.of_commit(self._branch, commit))
                 made = ChangeSet(commit=commit, diff=diff_of(self._root, before, now))
                 before = now
                 yield made

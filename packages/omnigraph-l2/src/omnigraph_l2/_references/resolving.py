@@ -150,6 +150,10 @@ class References:
         commit = branch.find(commit_id)
         if commit is None:
             raise UnknownCommit(commit_id=commit_id)
+        return self.of_commit(branch, commit)
+
+    def of_commit(self, branch: GraphBranch, commit: GraphCommit) -> Moment:
+        """Give the moment of a commit that is known to be on a branch."""
         return self._at(branch.name, commit)
 
     def at_tag(self, name: Any) -> Moment:
