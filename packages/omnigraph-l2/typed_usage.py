@@ -229,22 +229,18 @@ def is_too_new(error: UpgradeRequired) -> bool:
     return error.found > known
 
 
-def compare(repo: Repository, before: Snapshot) -> str | None:
+def compare(repo: Repository, before: Snapshot) -> tuple[int, str | None]:
     """What differs between two moments, and what each commit changed."""
     diff: Diff = repo.diff(before, "main", tables=["node:Person"])
-    repo.diff(3, "v1")
     tables: Mapping[str, TableDiff] = diff.tables
-    for table in tables.values():
-        change: TableChange = table.change
-        counts: int = table.inserted + table.updated + table.deleted
-        lost: tuple[str, ...] = table.removed_properties
-        print(change, counts, lost)
+    total: int = sum(each.inserted + each.updated + each.deleted for each in tables.values())
+    lost: set[str] = {name for each in tables.values() for name in each.removed_properties}
+    added: bool = any(each.change is TableChange.ADDED for each in tables.values())
     rows: pa.RecordBatchReader = diff.rows("node:Person")
-    print(rows.schema, diff.is_empty)
     cursor: str | None = None
     feed: Iterator[ChangeSet] = repo.changes(since=cursor, branch="main", limit=10)
     for change_set in feed:
         commit: GraphCommit = change_set.commit
-        print(commit, change_set.diff)
-        cursor = change_set.cursor
-    return cursor
+        empty: bool = change_set.diff.is_empty
+        cursor = None if empty and commit.message else change_set.cursor
+    return total + len(lost) + added + len(rows.schema), cursor
