@@ -50,7 +50,9 @@ class Work:
     told: MergedTable
     fate: Fate | Merged
     removed: IdSet | None = None
+    """The rows that go, and those that others take the place of."""
     taken: Spool | None = None
+    """The rows that come."""
 
     def close(self) -> None:
         """Let go of what is kept on disk meanwhile."""
@@ -96,8 +98,8 @@ def _of_rows(merge: GraphMerge, key: str, fate: Merged, branch: GraphBranch) -> 
             gone = differs & (rows.chosen == ABSENT)
             new = differs & (rows.ours == ABSENT)
             counts[:] += [new.sum(), (differs & ~new & ~gone).sum(), gone.sum()]
-            if gone.any():
-                removed.add(rows.ids.filter(pa.array(gone)))
+            if (differs & ~new).any():
+                removed.add(rows.ids.filter(pa.array(differs & ~new)))
             yield from rows_merge.taken(rows).to_batches()
 
     spool = Spool(rows_merge.columns, taken())
@@ -189,11 +191,8 @@ class Writer:
                 table = _without(table, batch)
         taken = work.taken
         if taken is not None and taken.rows:
-
-            def upserting(on: Table) -> Staged:
-                return on.stage_upsert(_ordered(taken, on.schema), "id")
-
-            table = commit_exactly(table, upserting)
+            # Lance would look at every row of the table to commit an upsert; not so for this.
+            table = commit_exactly(table, lambda on: on.stage_append(_ordered(taken, on.schema)))
         self._check_unique(key, before, wanted, base, table)
         changes = self._registered(key, wanted)
         table = (
