@@ -440,8 +440,11 @@ def test_sides_that_merged_each_other_crosswise(repo: Repository) -> None:
     assert ages(repo) == {"ann": 7, "bob": 3, "cat": 8}
 
 
-def test_a_branch_that_is_gone_since_both_merged_it(repo: Repository) -> None:
-    """What both come from cannot be read: rows that differ are conflicts, none is guessed."""
+@pytest.mark.parametrize("tag", ["kept", None])
+def test_a_branch_that_is_gone_since_both_merged_it(repo: Repository, tag: str | None) -> None:
+    """What both come from cannot be read: rows that differ are conflicts, none is guessed; unless
+    a tag keeps it.
+    """
     repo.branches.create("other")
     put(repo, "side", ann=2)
     put(repo, "main", bob=3)
@@ -449,7 +452,13 @@ def test_a_branch_that_is_gone_since_both_merged_it(repo: Repository) -> None:
     repo.branches.merge("side")
     repo.branches.merge("side", "other")
     put(repo, "other", ann=1)
-    repo.branches.delete("side")
+    if tag is not None:
+        repo.tags.create(tag, "side")
+    repo.branches.delete("side", force=tag is not None)
+    if tag is not None:
+        repo.branches.merge("other")
+        assert ages(repo) == {"ann": 1, "bob": 3, "cat": 4}
+        return
     assert kinds(conflicts(repo, "other")) == dict.fromkeys(
         ("ann", "bob", "cat"), "divergent_update"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -47,6 +47,7 @@ from omnigraph_l2.errors import (
     InvalidRequest,
     OmniGraphError,
     UnknownBranch,
+    UnknownReference,
 )
 
 __all__ = ["Author", "Merger", "author_of"]
@@ -148,7 +149,7 @@ class Merger:
 
         def bases(head: GraphCommit) -> Base:
             history = History(
-                self.find,
+                self._found,
                 streams=[self.branch.newest_first(), self._stream(moment)],
                 known=[head, theirs],
             )
@@ -304,6 +305,13 @@ class Merger:
 
     def _state(self, commit_id: str) -> CatalogState:
         return self.references.find(commit_id).state()
+
+    def _found(self, commit_id: str) -> GraphCommit | None:
+        found = self.find(commit_id)
+        if found is None:
+            with suppress(UnknownReference):
+                return self.references.find(commit_id).commit  # a tag may keep it
+        return found
 
     def _stream(self, moment: Moment) -> Iterator[GraphCommit]:
         try:
