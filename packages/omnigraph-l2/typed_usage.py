@@ -24,15 +24,19 @@ from omnigraph_l2 import (
     EdgeType,
     EvolvePlan,
     EvolveStep,
+    Finding,
     GraphCommit,
     GraphSchema,
     NodeType,
     OmniGraphError,
     RegisterTable,
+    RepairAction,
+    RepairReport,
     Repository,
     Run,
     Runs,
     RunStatus,
+    Severity,
     Snapshot,
     Staged,
     TableChange,
@@ -40,7 +44,10 @@ from omnigraph_l2 import (
     TableEntry,
     TableTombstone,
     TableUpdate,
+    Tag,
+    Tags,
     Transaction,
+    VerifyReport,
     WriteTarget,
 )
 from omnigraph_l2.errors import (
@@ -201,6 +208,27 @@ def _told(step: EvolveStep) -> str:
             return step.name
         case AddType() | DropType() | ChangeEnds():
             return step.table_key
+
+
+def tag(repository: Repository) -> list[str]:
+    """Name commits, and go back to them."""
+    tags: Tags = repository.tags
+    made: Tag = tags.create("v1", source="main", message="as delivered")
+    again: Tag = tags.get(made.name)
+    snapshot: Snapshot = repository.snapshot(tag=again.name)
+    repository.branches.create("from-v1", source=snapshot)
+    tags.delete("v1")
+    return [each.graph_commit_id for each in tags.list()]
+
+
+def look_after(repository: Repository) -> bool:
+    """See whether it is whole, and mend it."""
+    report: VerifyReport = repository.verify(tables=["node:Person"], dangling_edges=True)
+    findings: tuple[Finding, ...] = report.findings
+    worst: Severity | None = findings[0].severity if findings else None
+    done: RepairReport = repository.repair(dry_run=False, align=True)
+    actions: tuple[RepairAction, ...] = done.actions
+    return worst is not Severity.ERROR and all(each.done for each in actions)
 
 
 def handle(error: OmniGraphError) -> str:

@@ -10,9 +10,11 @@ import pytest
 from damagework import (
     KNOWS,
     PERSON,
+    SCHEMA,
     ahead,
     append,
     break_all,
+    data_files,
     dataset,
     document,
     fill_and_break,
@@ -20,6 +22,7 @@ from damagework import (
     later,
     mend,
     native,
+    update,
 )
 from test_findings import DAMAGE, ULID
 
@@ -112,6 +115,35 @@ def test_while_names_cannot_be_read_nothing_is_removed(repo: Repository) -> None
     later(repo)
     assert repo.repair(dry_run=False).actions == ()
     assert f"gone.{ULID}" in Table.open(Path(repo.uri) / "__manifest").branches()
+
+
+def test_of_a_damaged_catalog_nothing_is_inferred(repo: Repository) -> None:
+    """It shows an older version of a table than was published: that is not made the head."""
+    version = repo.snapshot().tables[PERSON].table_version
+    ahead(repo)
+    where = f"object_type = 'table_version' AND table_key = '{PERSON}'"
+    update(repo, f"{where} AND table_version = {version}", row_count="NULL")
+    assert not any("of branch main" in each.subject for each in repo.repair(align=True).actions)
+
+
+def test_a_published_version_is_never_set_aside(tmp_path: Path) -> None:
+    """Not even where it looks as if a power cut had left it: its files may come back."""
+    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
+        append(repo, "ann")
+        repo.flush()
+        (file,) = data_files(repo, PERSON)
+        content = file.read_bytes()
+        file.write_bytes(b"")
+        with Repository.open(repo.uri, durability="none") as other:
+            assert "torn-version" not in kinds(other.verify())
+            report = other.repair(dry_run=False)
+            assert report.actions == ()
+            assert {each.kind for each in report.not_mended} <= {
+                "data-unreadable", "table-unreadable",
+            }  # fmt: skip
+            assert not report.ok
+            file.write_bytes(content)
+            assert other.verify().findings == ()
 
 
 def heads(repo: Repository) -> dict[str, tuple[int, int]]:
