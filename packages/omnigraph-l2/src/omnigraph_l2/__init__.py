@@ -15,7 +15,8 @@ from omnigraph_l2._evolving import (
     EvolvePlan,
     EvolveStep,
 )
-from omnigraph_l2._maintenance import CleanupReport, Swept
+from omnigraph_l2._maintenance import CleanupReport, OptimizedTable, OptimizeReport, Swept
+from omnigraph_l2._maintenance import Outcome as OptimizeOutcome
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._merging.values import UNRESOLVED, MergedTable, MergeKind, MergeResult
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
@@ -57,6 +58,9 @@ __all__ = [
     "MergedTable",
     "NodeType",
     "OmniGraphError",
+    "OptimizeOutcome",
+    "OptimizeReport",
+    "OptimizedTable",
     "RegisterTable",
     "RepairAction",
     "RepairReport",

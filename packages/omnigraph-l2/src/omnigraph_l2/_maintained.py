@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
 from omnigraph_l2._branches.pointers import MAIN
+from omnigraph_l2._catalog.checking import check_text
 from omnigraph_l2._checked import Checked
 from omnigraph_l2._errors.translating import border
-from omnigraph_l2._maintenance import Cleaner, CleanupReport, check_retention
+from omnigraph_l2._given import check_timeout
+from omnigraph_l2._maintenance import (
+    Cleaner,
+    CleanupReport,
+    Optimizer,
+    OptimizeReport,
+    check_retention,
+    check_target,
+)
 from omnigraph_l2._runs import Runs, RunStatus
 
 __all__ = ["Maintained"]
 
 _RETENTION: Final = timedelta(days=7)
+_TARGET_ROWS: Final = 1_048_576
+_TIMEOUT_SECONDS: Final = 60.0
 
 
 class Maintained(Checked):
@@ -51,6 +63,37 @@ class Maintained(Checked):
             return cleaner.clean(
                 older_than=older_than, keep_versions=keep_versions, dry_run=bool(dry_run)
             )
+
+    def optimize(
+        self,
+        tables: Collection[str] | None = None,
+        branch: str = MAIN,
+        *,
+        target_rows: int = _TARGET_ROWS,
+        actor: str | None = None,
+        message: str | None = None,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> OptimizeReport:
+        """Merge small fragments, drop deleted rows from files, build and extend wanted indexes.
+
+        Each table is one commit, beside whatever others publish; one that they publish all the
+        time is told as ``BUSY``. The catalog and the log are compacted, too.
+        """
+        check_text("This optimize", "its actor", actor)
+        check_text("This optimize", "its message", message)
+        check_timeout("This optimize", timeout)
+        check_target(tables, target_rows)
+        with border():
+            return Optimizer(
+                root=self._root,
+                branch=self._branch(branch),
+                turns=self._turns,
+                clock=self._clock,
+                actor=self._actor if actor is None else actor,
+                message=message,
+                target_rows=target_rows,
+                timeout=timeout,
+            ).optimize(tables)
 
     def _running(self) -> frozenset[str]:
         return frozenset(run.run_id for run in self.runs.list(RunStatus.RUNNING))

@@ -169,3 +169,37 @@ def stop_in_transaction(uri: str, at_rest: Any, go_on: Any, told: Any) -> None:
             told.put(type(error).__name__)
         else:
             told.put("published")
+
+
+def scattered(repo: Repository) -> None:
+    """Fill tables bit by bit, and delete some."""
+    for name in "abcdef":
+        append(repo, name, f"{name}2")
+    with repo.transaction() as tx:
+        tx.append("edge:Knows", [{"id": "ab", "src": "a", "dst": "b"}])
+    with repo.transaction() as tx:
+        tx.delete(PERSON, ids=["c2", "d2"])
+
+
+def fill_scattered(place: Path) -> list[str]:
+    """Make a repository to be killed in."""
+    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
+        scattered(repo)
+    return [str(place / "repo")]
+
+
+def optimize(uri: str) -> None:
+    """Optimize everything."""
+    with Repository.open(uri, durability="none") as repo:
+        repo.optimize()
+
+
+def optimize_on(uri: str, rounds: int) -> int:
+    """Optimize and clean up at zero age again and again; give how often that came to anything."""
+    done = 0
+    with Repository.open(uri, durability="none") as repo:
+        for _ in range(rounds):
+            report = repo.optimize()
+            done += sum(each.commit is not None for each in report.tables.values())
+            repo.cleanup(NOTHING, dry_run=False)
+    return done

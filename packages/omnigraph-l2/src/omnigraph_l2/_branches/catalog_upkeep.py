@@ -44,6 +44,11 @@ class CatalogUpkeep:
             return compacted
         return None
 
+    def at_once(self, loaded: Loaded) -> Table | None:
+        """Do everything that can be done; give the version that it made, if any."""
+        made = self._pruned(loaded)
+        return None if made.version == loaded.table.version else made
+
     def _pruned(self, loaded: Loaded) -> Table:
         """Drop what is superseded, and make one fragment of the rest."""
         state, table = loaded.state, loaded.table

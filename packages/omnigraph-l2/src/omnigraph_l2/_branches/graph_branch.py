@@ -12,7 +12,7 @@ from heapq import merge
 from typing import Final
 
 from omnigraph_l1 import Table, unique_branch_name
-from omnigraph_l1.errors import BranchExists, L1Error
+from omnigraph_l1.errors import BranchExists, Conflict, L1Error
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.catalog_upkeep import CatalogUpkeep
 from omnigraph_l2._branches.names import is_owned_by
@@ -183,6 +183,16 @@ class GraphBranch:
         completed = self._log.complete(state)
         self._logged_through = state.last_sequence
         return completed
+
+    def tidy_catalog(self) -> bool:
+        """Make the catalog as small as can be; tell whether that was anything."""
+        try:
+            made = self._upkeep.at_once(self.catalog.refresh())
+        except Conflict:
+            return False  # somebody publishes, who does what is due
+        if made is not None:
+            self.catalog.moved_to(made)
+        return made is not None
 
     def _ready(self) -> None:
         """See to it that this branch may be published to. The publisher migrates the catalog."""

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from omnigraph_l1 import VersionFile
 from omnigraph_l2.errors import InvalidRequest
 
-__all__ = ["at_or_before", "check_retention", "current_at", "doomed"]
+__all__ = ["at_or_before", "check_retention", "check_target", "current_at", "doomed"]
 
 
 def check_retention(older_than: object, keep_versions: object) -> None:
@@ -24,6 +24,16 @@ def check_retention(older_than: object, keep_versions: object) -> None:
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         reason = f"keep_versions is a whole number from 1, or None, found {given!r}"
         raise InvalidRequest(what="A cleanup", reason=reason)
+
+
+def check_target(tables: object, target_rows: object) -> None:
+    """Refuse what cannot be optimized."""
+    if tables is not None and (isinstance(tables, str) or not isinstance(tables, Collection)):
+        reason = f"tables are a collection of table keys, or None for all, found {tables!r}"
+        raise InvalidRequest(what="This optimize", reason=reason)
+    if isinstance(target_rows, bool) or not isinstance(target_rows, int) or target_rows < 1:
+        reason = f"target_rows is a whole number from 1, found {target_rows!r}"
+        raise InvalidRequest(what="This optimize", reason=reason)
 
 
 def current_at(files: Sequence[VersionFile], moment: datetime) -> int:

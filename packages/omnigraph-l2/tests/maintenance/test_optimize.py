@@ -1,0 +1,174 @@
+"""Optimizing changes no row, only what they cost; beside whoever writes and reads."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from upkeepwork import (
+    NOTHING,
+    PEOPLE,
+    PERSON,
+    SCHEMA,
+    append,
+    fill_scattered,
+    optimize,
+    optimize_on,
+    people,
+    scattered,
+    table_versions,
+    write_on,
+)
+
+from omnigraph_l2 import OptimizeOutcome, Repository
+from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownTable
+from omnigraph_testing import AtPoint, Crash
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+def test_fragments_are_merged_and_indexes_built(repo: Repository) -> None:
+    """As one commit for each table; deleted rows are gone from the files, all others are there."""
+    scattered(repo)
+    before = people(repo)
+    old = repo.snapshot()
+    report = repo.optimize(actor="ann")
+    done = report.tables[PERSON]
+    assert done.outcome is OptimizeOutcome.OPTIMIZED
+    assert (done.fragments_before, done.fragments_after) == (6, 1)
+    assert done.indexes == ("id_btree",)
+    assert set(report.tables["edge:Knows"].indexes) == {"id_btree", "src_btree", "dst_btree"}
+    assert report.tables["node:Company"].outcome is OptimizeOutcome.UNCHANGED
+    assert [each.message for each in repo.log(limit=2)] == [
+        f"optimize {PERSON}",
+        "optimize edge:Knows",
+    ]
+    assert repo.log(limit=1)[0].actor_id == "ann"
+    table = repo.snapshot()._open(PERSON)
+    assert table.dataset.count_rows() == sum(
+        each.physical_rows for each in table.dataset.get_fragments()
+    )
+    assert people(repo) == before
+    assert " ".join(sorted(old.read(PERSON)["id"].to_pylist())) == before
+    assert repo.verify().ok
+
+
+def test_a_second_time_there_is_nothing_to_do(repo: Repository) -> None:
+    """Nothing is published, until something is written."""
+    scattered(repo)
+    repo.optimize()
+    commits = len(repo.log())
+    again = repo.optimize()
+    assert {each.outcome for each in again.tables.values()} == {OptimizeOutcome.UNCHANGED}
+    assert len(repo.log()) == commits
+    append(repo, "new")
+    assert repo.optimize([PERSON]).tables[PERSON].indexes == ("id_btree",)
+    assert len(repo.log()) == commits + 2
+
+
+def test_a_branch_is_optimized_by_itself(local: Repository) -> None:
+    """What it only shows of its parent is left to that."""
+    scattered(local)
+    local.branches.create("side")
+    report = local.optimize(branch="side")
+    assert {each.outcome for each in report.tables.values()} == {OptimizeOutcome.INHERITED}
+    append(local, "s", branch="side")
+    main = people(local)
+    assert local.optimize(branch="side").tables[PERSON].outcome is OptimizeOutcome.OPTIMIZED
+    assert people(local, "side") == " ".join(sorted([*main.split(), "s"]))
+    assert people(local) == main
+    assert local.branches.merge("side").commit is not None
+    assert people(local) == people(local, "side")
+
+
+def test_a_stranger_at_the_head_stays_out(local: Repository) -> None:
+    """Rows that nobody published do not come in with the compacted version."""
+    scattered(local)
+    before = people(local)
+    table = local._root.open(PEOPLE)
+    table.append(table.read(limit=1))
+    local.optimize()
+    assert people(local) == before
+
+
+def test_a_writer_that_was_faster(local: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It wins; the table is compacted again, with what it wrote, or told as busy."""
+    scattered(local)
+    with Repository.open(local.uri, durability="none") as other:
+        turns: list[int] = []
+        publish = local._branch("main").publish
+
+        def slowly(*args: object, **how: object) -> object:
+            if len(turns) < most:
+                turns.append(1)
+                append(other, f"fast{len(turns)}")
+            return publish(*args, **how)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(local._branch("main"), "publish", slowly)
+        most = 2
+        assert local.optimize([PERSON]).tables[PERSON].outcome is OptimizeOutcome.OPTIMIZED
+        most = 100
+        append(other, "more")
+        report = local.optimize([PERSON])
+        assert report.busy == (PERSON,)
+        assert len(turns) == 2 + 4
+        assert {"fast1", "fast2", "fast6", "more"} <= set(people(other).split())
+
+
+def test_odd_arguments(local: Repository) -> None:
+    """Each is told for what it is."""
+    with pytest.raises(UnknownTable):
+        local.optimize(["node:Nobody"])
+    with pytest.raises(UnknownBranch):
+        local.optimize(branch="nowhere")
+    with pytest.raises(InvalidRequest):
+        local.optimize("node:Person")  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest):
+        local.optimize(target_rows=0)
+
+
+@pytest.mark.integration
+def test_killed_at_each_step(crash: Crash) -> None:
+    """The rows are the same, others can write, and another optimize ends it."""
+    trial = crash.directory / "trial"
+    trial.mkdir(parents=True)
+    points = dict.fromkeys(crash.points(optimize, *fill_scattered(trial)))
+    mine = [each for each in points if each.startswith("l2.optimize.")]
+    assert len(mine) == 3
+    for number, point in enumerate([*mine, "l2.publish.planned", "l2.publish.visible"]):
+        place = crash.directory / f"step-{number}"
+        place.mkdir()
+        (uri,) = fill_scattered(place)
+        crash.run(optimize, uri, kill=AtPoint(point))
+        with Repository.open(uri, durability="none") as repo:
+            before = people(repo)
+            append(repo, "after")
+            report = repo.optimize()
+            assert not report.busy, point
+            assert people(repo) == " ".join(sorted([*before.split(), "after"])), point
+            assert len(repo.snapshot()._open(PERSON).fragments()) <= 2, point
+            assert repo.verify().ok, point
+
+
+@pytest.mark.integration
+def test_beside_writers_and_a_cleanup(tmp_path: Path) -> None:
+    """No row is lost, and none comes twice."""
+    uri = str(tmp_path / "repo")
+    with Repository.init(uri, SCHEMA, durability="none") as repo:
+        append(repo, "first")
+    with ProcessPoolExecutor(3, mp_context=_SPAWN) as pool:
+        upkeep = pool.submit(optimize_on, uri, 6)
+        writers = [pool.submit(write_on, uri, None, number, 12) for number in range(2)]
+        assert [each.result() for each in writers] == [12, 12]
+        assert upkeep.result() >= 0
+    with Repository.open(uri) as repo:
+        gone = {turn - 2 for turn in range(0, 12, 3)}
+        wanted = {f"{n}-{turn}" for n in range(2) for turn in range(-1, 12) if turn not in gone}
+        assert people(repo).split() == sorted({"first"} | wanted)
+        assert repo.verify().ok
+        repo.optimize()
+        repo.cleanup(NOTHING, dry_run=False)
+        assert len(table_versions(repo)) == 1
+        assert people(repo).split() == sorted({"first"} | wanted)
