@@ -27,6 +27,7 @@ from omnigraph_l2._manifest.catalog import Catalog, Loaded
 from omnigraph_l2._publishing.publisher import Publisher, Surroundings
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import OmniGraphError
 
 __all__ = ["GraphBranch"]
@@ -56,7 +57,11 @@ class GraphBranch:
         self.name = name
         self.native = native
         self.catalog = Catalog(
-            root, native, None if native is None else name, hint=self._pointed_at
+            root,
+            native,
+            None if native is None else name,
+            hint=self._pointed_at,
+            is_gone=self._is_gone,
         )
         self._root = root
         self._pointers = pointers

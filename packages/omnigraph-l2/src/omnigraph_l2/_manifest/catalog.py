@@ -96,10 +96,15 @@ class Catalog:
         name: str | None = None,
         *,
         hint: Callable[[], int | None] = lambda: None,
+        is_gone: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``hint`` gives a version at or before the head: from there the head is soon found."""
+        """``hint`` gives a version at or before the head: from there the head is soon found.
+
+        ``is_gone`` is asked about a branch that looks damaged: it may be being deleted.
+        """
         self._root = root
         self._hint = hint
+        self._is_gone = is_gone
         self._branch = branch
         self._name = name or branch
         self._lock = threading.RLock()
@@ -209,6 +214,10 @@ class Catalog:
             yield
         except (DatasetNotFound, StaleBranch, NoSuchBranch) as error:
             if self._name is None:
+                raise
+            raise UnknownBranch(place=self._root.place, branch=self._name) from error
+        except (CorruptDataset, NoSuchVersion) as error:
+            if self._name is None or not self._is_gone():
                 raise
             raise UnknownBranch(place=self._root.place, branch=self._name) from error
 
