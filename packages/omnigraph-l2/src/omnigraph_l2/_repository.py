@@ -272,7 +272,8 @@ class Repository(Maintained):
         What was changed again since is ``MergeConflicts``, or for the strategy to decide, as in
         ``branches.merge``: ``theirs`` is what was before the commit.
         """
-        author = author_of("This revert", actor or self._actor, message, timeout)
+        named = self._actor if actor is None else actor
+        author = author_of("This revert", named, message, timeout)
         with border():
             return self._merger(branch, strategy).revert(commit, author).commit
 

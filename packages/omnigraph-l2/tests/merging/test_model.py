@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 from model import ENDS, Model, Rows, State, Types
@@ -256,10 +257,13 @@ _steps = st.one_of(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-@given(steps=st.lists(_steps, min_size=4, max_size=16))
-def test_a_repository_follows_the_model(steps: list[Any]) -> None:
-    """Rows, types, conflicts and parents are those of a plain three-way merge of whole states."""
-    with tempfile.TemporaryDirectory() as place:
+@given(steps=st.lists(_steps, min_size=4, max_size=16), at_once=st.sampled_from([1, 2, 65_536]))
+def test_a_repository_follows_the_model(steps: list[Any], at_once: int) -> None:
+    """Rows, types, conflicts and parents are those of a plain three-way merge of whole states,
+    however many rows are looked at together.
+    """
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("omnigraph_l2._merging.row_merge._AT_ONCE", at_once)
         history = History(place)
         history.write(
             "main", [(0, 0, 0, 1), (1, 1, 0, 1), (2, 0, 0, 1), (3, 0, 0, 1), (3, 1, 0, 1)]

@@ -203,7 +203,8 @@ class Branches:
         the row that shall be, None to delete it, or ``UNRESOLVED``. After a lost race it is asked
         again. A dry run gives the same result or conflicts, and writes nothing.
         """
-        author = author_of("This merge", actor or self._actor, message, timeout)
+        named = self._actor if actor is None else actor
+        author = author_of("This merge", named, message, timeout)
         with border():
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 

@@ -36,7 +36,7 @@ __all__ = ["GIVEN", "Choice", "RowMerge", "Rows", "Side"]
 GIVEN: Final = -3
 """The number of a row that somebody gave instead of ours and theirs."""
 _AT_ONCE, _BYTES_AT_ONCE = 65_536, 32 * 1024 * 1024
-_USUAL_ROW_BYTES = 200
+_FEWEST, _USUAL_ROW_BYTES = 256, 200
 
 Side: TypeAlias = str
 """``ours`` or ``theirs``."""
@@ -92,7 +92,8 @@ class RowMerge:
     def _at_once(self) -> int:
         """How many rows may be looked at together: fewer where they hold vectors."""
         wide = sum(_vector_bytes(field.type) for field in self.columns)
-        return max(256, min(_AT_ONCE, _BYTES_AT_ONCE // (_USUAL_ROW_BYTES + wide)))
+        fit = max(_FEWEST, _BYTES_AT_ONCE // (_USUAL_ROW_BYTES + wide))
+        return min(_AT_ONCE, fit)
 
     def batches(self) -> Iterator[Rows]:
         """Give the rows that the other side may have changed, or that were decided about."""
