@@ -99,8 +99,12 @@ class ReadSide:
         fragments: Collection[int] | None = None,
         offset: int | None = None,
         limit: int | None = None,
+        read_ahead: int | None = None,
     ) -> pa.RecordBatchReader:
-        """Read rows in batches: all of them, some fragments, or a range in their order."""
+        """Read rows in batches: all of them, some fragments, or a range in their order.
+
+        ``read_ahead`` is how many bytes Lance may read before they are asked for: else it is 2 GB.
+        """
         return reading.scan(
             self._pinned,
             columns=columns,
@@ -110,6 +114,7 @@ class ReadSide:
             fragments=fragments,
             offset=offset,
             limit=limit,
+            read_ahead=read_ahead,
         )
 
     def read(

@@ -48,6 +48,7 @@ def scan(
     fragments: Collection[int] | None = None,
     offset: int | None = None,
     limit: int | None = None,
+    read_ahead: int | None = None,
 ) -> pa.RecordBatchReader:
     """Read rows in batches, of all fragments or of those that are named."""
     pinned.guard.check()
@@ -62,7 +63,12 @@ def scan(
         if not fragments:
             # Lance takes an empty list for all of them.
             filter, fragments = "false", None  # noqa: A001
-    given = {"batch_size": batch_size, "offset": offset, "limit": limit}
+    given = {
+        "batch_size": batch_size,
+        "offset": offset,
+        "limit": limit,
+        "read_ahead": read_ahead,
+    }
     counts: dict[str, Any] = {
         name: checked_count(count, place=place, what=name, absent=True)
         for name, count in given.items()
@@ -74,6 +80,7 @@ def scan(
                 filter=filter,
                 with_row_id=with_row_id,
                 fragments=_chosen(pinned, fragments),
+                io_buffer_size=counts.pop("read_ahead"),
                 **counts,
             ).to_reader()
     except LanceFailure as failure:

@@ -18,6 +18,7 @@ from omnigraph_l2._comparing.changed import is_same_pin
 from omnigraph_l2._comparing.dealt import DealtRows
 from omnigraph_l2._comparing.doubtful import Doubtful, doubtful
 from omnigraph_l2._comparing.reading import opened, reading
+from omnigraph_l2._comparing.rows import READ_AHEAD
 from omnigraph_l2._storage import Root
 
 __all__ = ["Counts", "compared", "compared_counts"]
@@ -86,7 +87,7 @@ def _differing(found: Doubtful) -> Iterator[Aligned]:
 def _one_side(table: Table, *, is_new: bool) -> Iterator[Aligned]:
     schema = _plain(table)
     nothing = schema.empty_table()
-    for batch in table.scan():
+    for batch in table.scan(read_ahead=READ_AHEAD):
         rows = pa.Table.from_batches([batch.cast(schema)])
         yield aligned(nothing, rows) if is_new else aligned(rows, nothing)
 

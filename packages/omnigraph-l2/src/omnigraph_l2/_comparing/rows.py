@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from omnigraph_l1 import Table
 
-__all__ = ["ADDRESS", "Addresses", "Rows"]
+__all__ = ["ADDRESS", "READ_AHEAD", "Addresses", "Rows"]
 
 Addresses = npt.NDArray[np.uint64]
 _Places = npt.NDArray[np.uint32] | npt.NDArray[np.uint8]
 
 ADDRESS = "_rowaddr"
+READ_AHEAD = 64 * 1024 * 1024
 _FRAGMENT = np.uint64(32)
 _OFFSET = np.uint64(0xFFFFFFFF)
 _AT_ONCE = 10_000
@@ -104,7 +105,9 @@ class Rows:
         wanted = np.concatenate([self._addresses(fragment) for fragment in fragments])
         for start in range(0, len(wanted), _AT_ONCE):
             listed = ",".join(map(str, wanted[start : start + _AT_ONCE].tolist()))
-            yield from self.table.scan(columns=columns, filter=f"{ADDRESS} IN ({listed})")
+            yield from self.table.scan(
+                columns=columns, filter=f"{ADDRESS} IN ({listed})", read_ahead=READ_AHEAD
+            )
 
     def _filtered(
         self, fragments: Sequence[int], columns: Sequence[str]
@@ -112,7 +115,8 @@ class Rows:
         with_address = [*columns, *({ADDRESS} - set(columns))]
         for group in self._groups(fragments):
             marks = {fragment: _marks(self._places[fragment]) for fragment in group}
-            for batch in self.table.scan(columns=with_address, fragments=group):
+            scanned = self.table.scan(columns=with_address, fragments=group, read_ahead=READ_AHEAD)
+            for batch in scanned:
                 chosen = _marked(marks, batch.column(ADDRESS).to_numpy())
                 if chosen.any():
                     yield batch.select(range(len(columns))).filter(pa.array(chosen))
