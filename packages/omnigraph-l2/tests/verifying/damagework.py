@@ -155,6 +155,28 @@ def break_all(repo: Repository) -> None:
     ahead(repo, branch="side")
 
 
+def fill(place: Path) -> list[str]:
+    """Make a repository to be killed in."""
+    filled(place / "repo").close()
+    return [str(place / "repo")]
+
+
+def work(uri: str) -> None:
+    """Do something of everything."""
+    with Repository.open(uri, durability="none") as repo:
+        append(repo, "gus", actor="gus")
+        repo.branches.create("other", "side")
+        append(repo, "hal", branch="other", message="hal comes")
+        repo.tags.create("v2", "other")
+        run = repo.runs.begin("other", operation_hash="two")
+        with run.transaction() as tx:
+            tx.upsert(PERSON, [{"id": "hal", "age": 2, "mail": "new"}])
+        run.publish()
+        repo.branches.merge("other", strategy="theirs")
+        repo.tags.delete("v2")
+        repo.branches.delete("other", force=True)
+
+
 def mend(uri: str) -> None:
     """Mend all that can be mended."""
     with Repository.open(uri, durability="none") as repo:

@@ -12,17 +12,18 @@ from pathlib import Path
 import attrs
 import pyarrow as pa
 import pytest
-from damagework import COMPANY, KNOWS, PERSON, SCHEMA, append, kinds
+from damagework import COMPANY, KNOWS, PERSON, SCHEMA, append, fill, kinds, later, work
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository, Transaction
 from omnigraph_l2.errors import Conflict, OmniGraphError
-from omnigraph_testing import S3Store
+from omnigraph_testing import AtPoint, Crash, S3Store
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "opening"))
 
 from original_program import Original
 
 DEADLINE = 60
+SEED = 3
 LEFT_BY_DESIGN = {"branch-left-over", "log-behind", "pointer-behind"}
 
 
@@ -215,6 +216,27 @@ def test_a_repository_of_the_original_program(tmp_path: Path, version: int) -> N
         repo.branches.create("side")
         repo.tags.create("v1")
         assert repo.verify(dangling_edges=True).findings == ()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("crashes", [4, pytest.param(24, marks=pytest.mark.slow)])
+def test_after_any_crash(crash: Crash, crashes: int) -> None:
+    """What a killed process leaves is what the next one completes, or what repair removes."""
+    trial = crash.directory / "trial"
+    trial.mkdir(parents=True)
+    passed = dict.fromkeys(each for each in crash.points(work, *fill(trial)) if each[:3] == "l2.")
+    for number, point in enumerate(random.Random(SEED).sample(list(passed), crashes)):
+        place = crash.directory / f"step-{number}"
+        place.mkdir()
+        (uri,) = fill(place)
+        crash.run(work, uri, kill=AtPoint(point))
+        with Repository.open(uri, durability="none") as repo:
+            report = repo.verify(dangling_edges=True)
+            assert set(kinds(report)) <= LEFT_BY_DESIGN, f"{point}: {report}"
+            repaired = later(repo).repair(dry_run=False)
+            assert repaired.ok, f"{point}: {repaired}"
+            left = repo.verify(dangling_edges=True)
+            assert left.findings == (), f"{point}: {left}"
 
 
 @pytest.mark.integration
