@@ -8,7 +8,9 @@ files of the place it came from.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 import attrs
@@ -49,11 +51,8 @@ __all__ = [
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
-# Lance would keep up to 1 GB of old versions' metadata in memory for each dataset.
-_CACHES: Final[dict[str, Any]] = {
-    "metadata_cache_size_bytes": 16 * 1024 * 1024,
-    "index_cache_size_bytes": 256 * 1024 * 1024,
-}
+_METADATA_CACHE_BYTES: Final = 32 * 1024 * 1024
+_INDEX_CACHE_BYTES: Final = 256 * 1024 * 1024
 
 
 def open_pinned(
@@ -187,7 +186,10 @@ def _open_main(storage: Storage, version: int | None) -> LanceDataset:
     try:
         with lance_calls():
             dataset = lance.dataset(
-                place.uri, version=version, storage_options=storage.lance_options, **_CACHES
+                place.uri,
+                version=version,
+                storage_options=storage.lance_options,
+                session=_session(os.getpid()),
             )
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:
@@ -222,12 +224,23 @@ def _checkout(
     return dataset
 
 
+@lru_cache(maxsize=1)
+def _session(_pid: int) -> Any:
+    """Give the caches of this process, which all its datasets share.
+
+    By itself Lance keeps up to 1 GB of metadata and 6 GB of indexes for each dataset.
+    """
+    return lance.Session(  # type: ignore[attr-defined]  # it is public, and not in the list
+        metadata_cache_size_bytes=_METADATA_CACHE_BYTES, index_cache_size_bytes=_INDEX_CACHE_BYTES
+    )
+
+
 def _newest_whole_main(place: Place) -> LanceDataset:
     """Open the newest whole version of main, where no handle on any version is there yet."""
     for version, _ in newest_first(place.local_path):
         try:
             with lance_calls():
-                dataset = lance.dataset(place.uri, version=version, **_CACHES)
+                dataset = lance.dataset(place.uri, version=version, session=_session(os.getpid()))
         except LanceFailure:
             continue
         return _newest_whole(dataset, place, None)

@@ -15,7 +15,9 @@ import pyarrow as pa
 
 __all__ = ["KnownIds"]
 
-_MOST_BYTES = 64 * 1024 * 1024
+_MOST_BYTES = 16 * 1024 * 1024
+_BYTES_OF_AN_ENTRY = 2_048
+"""What it takes to remember a file, however few its ids are."""
 _MOST_IN_ONE_FILE = 8_192
 
 
@@ -43,9 +45,13 @@ class KnownIds:
             return
         with self._lock:
             before = self._ids.pop((place, file), None)
-            self._bytes -= 0 if before is None else before.nbytes
+            self._bytes -= 0 if before is None else _size(before)
             self._ids[place, file] = ids
-            self._bytes += ids.nbytes
+            self._bytes += _size(ids)
             while self._bytes > _MOST_BYTES:
                 _, gone = self._ids.popitem(last=False)
-                self._bytes -= gone.nbytes
+                self._bytes -= _size(gone)
+
+
+def _size(ids: pa.Array) -> int:
+    return int(ids.nbytes) + _BYTES_OF_AN_ENTRY
