@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,24 @@ def test_a_commit_that_is_gone(repo: Repository) -> None:
         with pytest.raises(SnapshotExpired):
             other.changes(made[1])
         assert cursors(*other.changes(made[2])) == made[3:]
+
+
+def test_after_a_cleanup(tmp_path: Path) -> None:
+    """What is gone is told as expired; what is kept is compared, also where branches parted."""
+    place = tmp_path / "cleaned"
+    with Repository.init(place, SCHEMA, durability="none") as repo:
+        add(repo, person("a", "Ann"), person("b"))
+        repo.branches.create("side")
+        add(repo, person("s"), branch="side")
+        made = [add(repo, person(f"p{number}")) for number in range(4)]
+        repo.tags.create("kept", made[2])
+    with Repository.open(place, durability="none") as repo:
+        repo.cleanup(timedelta(0), dry_run=False)
+        with pytest.raises(SnapshotExpired):
+            [each.diff.tables for each in repo.changes()]
+        with pytest.raises(SnapshotExpired):
+            next(repo.changes(made[0])).diff.rows(PERSON)
+        (last,) = repo.changes("kept")
+        assert last.cursor == made[3]
+        assert told(last.diff).keys() == {"p3"}
+        assert told(repo.diff("side", "main")).keys() == {"s", "p0", "p1", "p2", "p3"}

@@ -2,7 +2,7 @@
 
 Always: the commits that the branch had when it was asked, each once, in order, however many are
 published meanwhile; the cursor of one resumes right after it, in any process. What was cleaned up
-is ``SnapshotExpired``: no commit is passed over.
+is ``SnapshotExpired``, here or when the diff is looked at: no commit is passed over.
 """
 
 from __future__ import annotations
