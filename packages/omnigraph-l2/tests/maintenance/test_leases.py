@@ -220,6 +220,19 @@ def test_a_lease_that_was_lost_is_lost_for_what_began_under_it(local: Repository
     assert len(leases(local)) == 1
 
 
+def test_a_renewal_whose_reply_was_lost(local: Repository) -> None:
+    """Who finds another document under the name of its lease has written it."""
+    append(local, "a")
+    (ref,) = lease_refs(local._root).list()
+    lease_refs(local._root).replace(ref, ref.value)
+    with local.transaction() as tx:
+        tx.append(PERSON, [{"id": "b"}])
+        local._leases.renew()
+    assert people(local) == "a b"
+    local.close()
+    assert leases(local) == []
+
+
 def test_a_lease_of_the_dead(local: Repository, tmp_path: Path) -> None:
     """It counts for twice its time after it was last renewed, by the clock of the store."""
     append(local, "a")

@@ -122,12 +122,12 @@ class Leases:
                 return
             started = awake_seconds()
             record = self._record()
-            try:
-                self._ref = lease_refs(self._root).replace(self._ref, written(record))
-            except (RefNotFound, RefChanged):
-                with self._lock:
-                    self._ref = None
+            made = self._replaced(self._ref, written(record))
+            with self._lock:
+                self._ref = made
+                if made is None:
                     self._generation += 1
+            if made is None:
                 emit("lease_lost", place=self._root.place)
                 return
             self._pins, self._renewed = record.pins, started
@@ -169,6 +169,19 @@ class Leases:
                 except L1Error as error:
                     self._not_before = awake_seconds() + self._seconds / 3
                     emit("lease_not_taken", place=self._root.place, error=str(error))
+
+    def _replaced(self, ref: Ref, value: Mapping[str, Any]) -> Ref | None:
+        """Replace the document; None where it is gone. Nobody else ever changes it."""
+        refs = lease_refs(self._root)
+        found: Ref | None = ref
+        while found is not None:
+            try:
+                return refs.replace(found, value)
+            except RefNotFound:
+                return None
+            except RefChanged:
+                found = refs.get(ref.name)  # an earlier renewal landed, whose reply was lost
+        return None
 
     def _create(self) -> None:
         started = awake_seconds()
