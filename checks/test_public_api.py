@@ -11,6 +11,7 @@ from layout import PACKAGES
 PUBLIC: dict[str, set[str]] = {
     "omnigraph_l1": {
         "BranchInfo",
+        "Caches",
         "Commit",
         "ConflictFacts",
         "Delta",
@@ -54,6 +55,8 @@ PUBLIC: dict[str, set[str]] = {
         "Branch",
         "Branches",
         "ChangeEnds",
+        "ChangeIndexes",
+        "ChangeUnique",
         "CleanupReport",
         "ChangeSet",
         "Diff",

@@ -16,7 +16,9 @@ from omnigraph_l2 import (
     Branch,
     Branches,
     ChangeEnds,
+    ChangeIndexes,
     ChangeSet,
+    ChangeUnique,
     Diff,
     DropProperty,
     DropType,
@@ -208,6 +210,10 @@ def _told(step: EvolveStep) -> str:
             return step.name
         case AddType() | DropType() | ChangeEnds():
             return step.table_key
+        case ChangeUnique():
+            return ", ".join((*step.added, *step.removed))
+        case ChangeIndexes():
+            return ", ".join(step.indexes)
 
 
 def tag(repository: Repository) -> list[str]:
