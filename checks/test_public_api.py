@@ -12,6 +12,7 @@ PUBLIC: dict[str, set[str]] = {
     "omnigraph_l1": {
         "BranchInfo",
         "Caches",
+        "Caches",
         "Commit",
         "ConflictFacts",
         "Delta",

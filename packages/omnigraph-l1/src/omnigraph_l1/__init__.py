@@ -9,6 +9,7 @@ from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table import (
     PRIMARY_KEY,
     BranchInfo,
+    Caches,
     Commit,
     Delta,
     Durability,
@@ -35,6 +36,7 @@ from omnigraph_l1.errors import L1Error
 __all__ = [
     "PRIMARY_KEY",
     "BranchInfo",
+    "Caches",
     "Commit",
     "ConflictFacts",
     "Delta",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from omnigraph_l1 import Storage, Table
+from omnigraph_l1 import Caches, Storage, Table
 from omnigraph_testing import S3Store
 
 SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
@@ -56,3 +56,15 @@ def test_two_handles_share_them(tmp_path: Path) -> None:
     """Handles on different datasets have one session."""
     one, other = (refilled(tmp_path / name, name) for name in ("a", "b"))
     assert one.dataset.session().is_same_as(other.dataset.session())
+
+
+def test_caches_of_its_own(tmp_path: Path) -> None:
+    """Who opens with them sees what is on disk, whatever others in the process have read."""
+    table = refilled(tmp_path / "t", "a")
+    table.read()
+    caches = Caches()
+    mine = Table.open(tmp_path / "t", caches=caches)
+    assert not mine.dataset.session().is_same_as(table.dataset.session())
+    assert mine.at(1).dataset.session().is_same_as(mine.dataset.session())
+    other = Table.open(tmp_path / "t", version=2, caches=caches)
+    assert other.dataset.session().is_same_as(mine.dataset.session())

@@ -12,6 +12,7 @@ from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
 from omnigraph_l1._table.merging import PRIMARY_KEY
 from omnigraph_l1._table.objects import first_names, read_object
+from omnigraph_l1._table.opening import Caches
 from omnigraph_l1._table.pinned import Durability
 from omnigraph_l1._table.reading import FragmentFiles
 from omnigraph_l1._table.refs import BranchInfo, TagInfo, unique_branch_name
@@ -23,6 +24,7 @@ from omnigraph_l1._table.upkeep import Removed
 __all__ = [
     "PRIMARY_KEY",
     "BranchInfo",
+    "Caches",
     "Commit",
     "Delta",
     "Durability",

@@ -40,6 +40,7 @@ from omnigraph_l1.errors import (
 )
 
 __all__ = [
+    "Caches",
     "Recipe",
     "at_version",
     "damaged_versions",
@@ -55,8 +56,23 @@ _METADATA_CACHE_BYTES: Final = 32 * 1024 * 1024
 _INDEX_CACHE_BYTES: Final = 256 * 1024 * 1024
 
 
+@attrs.frozen(eq=False)
+class Caches:
+    """Caches of Lance, empty at first, for datasets that are opened with them.
+
+    Datasets share those of the process otherwise; then what is missing on disk may not be noticed.
+    """
+
+    _session: Any = attrs.field(factory=lambda: _new_session(), init=False, repr=False)  # noqa: PLW0108
+
+
 def open_pinned(
-    storage: Storage, *, branch: str | None, version: int | None, durability: Durability
+    storage: Storage,
+    *,
+    branch: str | None,
+    version: int | None,
+    durability: Durability,
+    caches: Caches | None = None,
 ) -> Pinned:
     """Open a lineage at a version, or at its head where no version is given."""
     place = storage.place
@@ -64,7 +80,8 @@ def open_pinned(
         version = checked_version(version, place=place, branch=branch)
     with timed("open", place=str(place), branch=branch) as event, storage_border(place):
         identity = None if branch is None else read_branch_identity(storage, branch)
-        dataset = _open_main(storage, version if branch is None else None)
+        session = _session(os.getpid()) if caches is None else caches._session  # noqa: SLF001
+        dataset = _open_main(storage, version if branch is None else None, session)
         if branch is not None:
             dataset = _checkout(dataset, place, branch, version)
             _refuse_moved(dataset, place)
@@ -177,7 +194,7 @@ def damaged_versions(pinned: Pinned, among: Iterable[int]) -> list[int]:
     return damaged
 
 
-def _open_main(storage: Storage, version: int | None) -> LanceDataset:
+def _open_main(storage: Storage, version: int | None, session: Any) -> LanceDataset:
     """Open main."""
     place = storage.place
     if place.is_local and not place.local_path.is_dir():
@@ -189,18 +206,18 @@ def _open_main(storage: Storage, version: int | None) -> LanceDataset:
                 place.uri,
                 version=version,
                 storage_options=storage.lance_options,
-                session=_session(os.getpid()),
+                session=session,
             )
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:
             raise _missing(storage, version) from failure.cause
         if failure.symptom is Symptom.TORN and place.is_local and version is None:
-            return _newest_whole_main(storage.place)
+            return _newest_whole_main(storage.place, session)
         raise _failed_opening(failure, place, version) from failure.cause
     if version is not None:
         _refuse_other(dataset, place, None, version)
     elif place.is_local and not is_whole(dataset, place.local_path):
-        return _newest_whole_main(place)
+        return _newest_whole_main(place, session)
     return dataset
 
 
@@ -226,21 +243,23 @@ def _checkout(
 
 @lru_cache(maxsize=1)
 def _session(_pid: int) -> Any:
-    """Give the caches of this process, which all its datasets share.
+    """Give the caches of this process, which all its datasets share."""
+    return _new_session()
 
-    By itself Lance keeps up to 1 GB of metadata and 6 GB of indexes for each dataset.
-    """
+
+def _new_session() -> Any:
+    """Make caches. By itself Lance keeps up to 7 GB for each dataset."""
     return lance.Session(  # type: ignore[attr-defined]  # it is public, and not in the list
         metadata_cache_size_bytes=_METADATA_CACHE_BYTES, index_cache_size_bytes=_INDEX_CACHE_BYTES
     )
 
 
-def _newest_whole_main(place: Place) -> LanceDataset:
+def _newest_whole_main(place: Place, session: Any) -> LanceDataset:
     """Open the newest whole version of main, where no handle on any version is there yet."""
     for version, _ in newest_first(place.local_path):
         try:
             with lance_calls():
-                dataset = lance.dataset(place.uri, version=version, session=_session(os.getpid()))
+                dataset = lance.dataset(place.uri, version=version, session=session)
         except LanceFailure:
             continue
         return _newest_whole(dataset, place, None)
@@ -282,7 +301,7 @@ def _missing(storage: Storage, version: int | None) -> L1Error:
     if version is None:
         return _nothing_there(storage)
     try:
-        _open_main(storage, None)
+        _open_main(storage, None, _session(os.getpid()))
     except L1Error as error:
         return error
     return _no_version(storage.place, None, version)

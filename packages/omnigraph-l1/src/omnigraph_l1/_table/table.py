@@ -98,8 +98,12 @@ class Table(ReadSide):
         version: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
         durability: Durability | str = Durability.FULL,
+        caches: opening.Caches | None = None,
     ) -> Table:
-        """Open a lineage (None is main) at a version, or at its head."""
+        """Open a lineage (None is main) at a version, or at its head.
+
+        With ``caches`` of its own it does not know what others in this process have read.
+        """
         storage = Storage.resolve(place, storage_options)
         return cls(
             opening.open_pinned(
@@ -107,6 +111,7 @@ class Table(ReadSide):
                 branch=branch,
                 version=version,
                 durability=_durability(durability, storage),
+                caches=caches,
             )
         )
 

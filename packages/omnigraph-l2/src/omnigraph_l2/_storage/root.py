@@ -15,7 +15,7 @@ from typing import TypeVar
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Durability, JsonRefs, Storage, Table, first_names, read_object
+from omnigraph_l1 import Caches, Durability, JsonRefs, Storage, Table, first_names, read_object
 from omnigraph_l2._storage.known_ids import KnownIds
 from omnigraph_l2.errors import TransactionClosed
 
@@ -39,11 +39,18 @@ class Root:
         factory=OrderedDict, init=False, repr=False
     )
     known_ids: KnownIds = attrs.field(factory=KnownIds, init=False, repr=False)
+    _caches: Caches | None = attrs.field(default=None, init=False, repr=False)
     closed: bool = attrs.field(default=False, init=False, repr=False)
     """Whether the repository handle was closed. Snapshots can still be read then."""
     _files: dict[str, bool] = attrs.field(factory=dict, init=False, repr=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
     _workers: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
+
+    def anew(self) -> Root:
+        """Give the same place to one who has seen nothing of it, and reads what is there."""
+        fresh = Root(self.storage, self.durability)
+        fresh._caches = Caches()
+        return fresh
 
     @property
     def place(self) -> str:
@@ -75,7 +82,11 @@ class Root:
                 table = warm.at(version)
         else:
             table = Table.open(
-                self.child(path), branch=branch, version=version, durability=self.durability
+                self.child(path),
+                branch=branch,
+                version=version,
+                durability=self.durability,
+                caches=self._caches,
             )
         return self.remember(path, table)
 

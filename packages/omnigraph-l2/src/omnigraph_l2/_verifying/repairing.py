@@ -102,7 +102,7 @@ class Repairer:
 
     def repair(self, *, dry_run: bool, align: bool) -> RepairReport:
         """Find what can be mended, and mend it unless it is a dry run."""
-        root = Root(self.root.storage, self.root.durability)
+        root = self.root.anew()
         try:
             looked = look(root, self.clock)
             actions = []

@@ -52,7 +52,7 @@ def verify(
 ) -> VerifyReport:
     """Look at everything."""
     limited = _listed(tables)
-    fresh = Root(root.storage, root.durability)
+    fresh = root.anew()
     try:
         return look(
             fresh, clock, tables=limited, thorough=thorough, dangling_edges=dangling_edges
