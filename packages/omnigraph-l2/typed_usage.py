@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 from lance import LanceDataset
@@ -19,6 +19,7 @@ from omnigraph_l2 import (
     ChangeIndexes,
     ChangeSet,
     ChangeUnique,
+    CleanupReport,
     Diff,
     DropProperty,
     DropType,
@@ -31,6 +32,9 @@ from omnigraph_l2 import (
     GraphSchema,
     NodeType,
     OmniGraphError,
+    OptimizedTable,
+    OptimizeOutcome,
+    OptimizeReport,
     RegisterTable,
     RepairAction,
     RepairReport,
@@ -41,6 +45,7 @@ from omnigraph_l2 import (
     Severity,
     Snapshot,
     Staged,
+    Swept,
     TableChange,
     TableDiff,
     TableEntry,
@@ -278,3 +283,13 @@ def compare(repo: Repository, before: Snapshot) -> tuple[int, str | None]:
         empty: bool = change_set.diff.is_empty
         cursor = None if empty and commit.message else change_set.cursor
     return total + len(lost) + added + len(rows.schema), cursor
+
+
+def look_after(repo: Repository) -> tuple[int, str | None]:
+    """Keep a repository small and quick."""
+    told: CleanupReport = repo.cleanup(timedelta(days=30), keep_versions=10)
+    versions: Swept = told.table_versions
+    done: OptimizeReport = repo.optimize(["node:Person"], branch="main", actor="night job")
+    table: OptimizedTable = done.tables["node:Person"]
+    busy: bool = table.outcome is OptimizeOutcome.BUSY
+    return versions.count + versions.bytes + busy, None if table.commit is None else table.table_key
