@@ -285,7 +285,7 @@ def compare(repo: Repository, before: Snapshot) -> tuple[int, str | None]:
     return total + len(lost) + added + len(rows.schema), cursor
 
 
-def look_after(repo: Repository) -> tuple[int, str | None]:
+def keep_small(repo: Repository) -> tuple[int, str | None]:
     """Keep a repository small and quick."""
     told: CleanupReport = repo.cleanup(timedelta(days=30), keep_versions=10)
     versions: Swept = told.table_versions
