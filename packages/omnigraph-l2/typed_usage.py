@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 from lance import LanceDataset
@@ -11,6 +12,7 @@ from lance import LanceDataset
 from omnigraph_l2 import (
     INTERNAL_MANIFEST_SCHEMA_VERSION,
     PUBLISHER_RETRY_BUDGET,
+    UNRESOLVED,
     AddProperty,
     AddType,
     Branch,
@@ -30,6 +32,9 @@ from omnigraph_l2 import (
     Finding,
     GraphCommit,
     GraphSchema,
+    MergedTable,
+    MergeKind,
+    MergeResult,
     NodeType,
     OmniGraphError,
     OptimizedTable,
@@ -64,6 +69,9 @@ from omnigraph_l2.errors import (
     DataProblem,
     ExpectedVersionMismatch,
     InvalidData,
+    MergeConflict,
+    MergeConflictKind,
+    MergeConflicts,
     UpgradeRequired,
 )
 
@@ -293,3 +301,26 @@ def keep_small(repo: Repository) -> tuple[int, str | None]:
     table: OptimizedTable = done.tables["node:Person"]
     busy: bool = table.outcome is OptimizeOutcome.BUSY
     return versions.count + versions.bytes + busy, None if table.commit is None else table.table_key
+
+
+def bring_together(repo: Repository) -> int:
+    """Merge with each kind of strategy, look at what became of it, and take it back."""
+
+    def ours_unless_gone(conflict: MergeConflict) -> object:
+        row_id: str | None = conflict.row_id
+        row: Mapping[str, Any] | None = conflict.ours
+        if conflict.kind is MergeConflictKind.ORPHAN_EDGE or row_id is None:
+            return UNRESOLVED
+        return row
+
+    try:
+        shown: MergeResult = repo.branches.merge("side", dry_run=True)
+    except MergeConflicts as error:
+        conflicts: tuple[MergeConflict, ...] = error.conflicts
+        shown = repo.branches.merge("side", "main", strategy="theirs", message=str(conflicts[0]))
+    tables: Mapping[str, MergedTable] = shown.tables
+    result = repo.branches.merge("side", strategy=ours_unless_gone, actor="ann")
+    if result.kind is MergeKind.ALREADY_UP_TO_DATE or result.commit is None:
+        return 0
+    undone: GraphCommit | None = repo.revert(result.commit.graph_commit_id, strategy="ours")
+    return sum(each.inserted or 0 for each in tables.values()) + (undone is not None)

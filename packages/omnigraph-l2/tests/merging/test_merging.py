@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -465,6 +466,17 @@ def test_a_branch_that_is_gone_since_both_merged_it(repo: Repository, tag: str |
     result = repo.branches.merge("other", strategy="theirs")
     assert result.base_commit_id is None
     assert ages(repo) == {"ann": 1, "bob": 1, "cat": 4}
+
+
+def test_a_merge_is_younger_than_what_it_merged(repo: Repository) -> None:
+    """Whatever the clocks of those who wrote say: by that the base of the next one is found."""
+    right = repo._clock
+    repo._clock = lambda: right() + timedelta(days=1)
+    put(repo, "side", ann=2)
+    repo._clock = right
+    commit = repo.branches.merge("side").commit
+    assert commit is not None
+    assert commit.created_at > repo.log("side")[0].created_at
 
 
 def test_merging_a_tag_or_a_commit(repo: Repository) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Table, new_ulid, read_object, table_path
+from omnigraph_l1 import Table, new_ulid, table_path
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.names import is_hidden
 from omnigraph_l2._catalog.changes import (
@@ -31,6 +31,7 @@ from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._creating import REGISTERED, registration_metadata
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._events import emit
+from omnigraph_l2._evolving.foreign import refuse_foreign
 from omnigraph_l2._evolving.planning import Present, plan_evolution
 from omnigraph_l2._evolving.steps import (
     AddProperty,
@@ -48,7 +49,6 @@ from omnigraph_l2._publishing.turns import Turns, lineage
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots.snapshot import declared_type
 from omnigraph_l2._storage import Root
-from omnigraph_l2._storage.layout import ORIGINAL_SCHEMA_FILES
 from omnigraph_l2._transactions.unique import check_unique
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2.errors import ExpectedVersionMismatch, InvalidRequest
@@ -121,7 +121,7 @@ class Evolver:
     def _look(self, wanted: GraphSchema) -> _Look:
         _refuse_other_than_a_schema(wanted)
         self._refuse_internal()
-        self._refuse_foreign()
+        refuse_foreign(self.root, "Evolving the schema")
         state = self.branch.catalog.refresh().state
         return _Look(state=state, plan=plan_evolution(self._present(state), wanted))
 
@@ -141,19 +141,6 @@ class Evolver:
     def _refuse_internal(self) -> None:
         if is_hidden(self.branch.name):
             reason = f"{self.branch.name!r} is the branch of a run, and a run changes rows only"
-            raise InvalidRequest(what="Evolving the schema", reason=reason)
-
-    def _refuse_foreign(self) -> None:
-        found = [
-            name
-            for name in ORIGINAL_SCHEMA_FILES
-            if read_object(self.root.storage, name) is not None
-        ]
-        if found:
-            reason = (
-                f"the original program keeps its schema here ({', '.join(found)}), and would not "
-                "know of the change; change the schema with that program"
-            )
             raise InvalidRequest(what="Evolving the schema", reason=reason)
 
     def _present(self, state: CatalogState) -> Present:
