@@ -12,7 +12,6 @@ PUBLIC: dict[str, set[str]] = {
     "omnigraph_l1": {
         "BranchInfo",
         "Caches",
-        "Caches",
         "Commit",
         "ConflictFacts",
         "Delta",
