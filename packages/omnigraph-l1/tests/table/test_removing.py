@@ -83,3 +83,22 @@ def test_only_old_orphans_are_removed(tmp_path: Path) -> None:
     assert table.remove_orphans().data_files == 1
     assert (young.exists(), old.exists()) == (True, False)
     assert table.count() == 1
+
+
+def test_the_head_is_found_behind_what_was_removed(tmp_path: Path) -> None:
+    """Also from an old version that was kept alone, and however many are gone after it."""
+    table = Table.create(
+        tmp_path / "t", pa.schema([pa.field("id", pa.string())]), durability="none"
+    )
+    kept = table.append(pa.table({"id": ["kept"]})).table
+    head = kept
+    for number in range(80):
+        head = head.append(pa.table({"id": [f"{number}"]})).table
+    long_ago = time.time() - _DAY
+    for file in (tmp_path / "t" / "_versions").glob("*.manifest"):
+        os.utime(file, (long_ago, long_ago))
+    old = Table.open(tmp_path / "t", version=kept.version)
+    head = Table.open(tmp_path / "t")
+    head.remove_versions(range(kept.version + 1, head.version))
+    assert old.refresh().version == head.version
+    assert old.refresh().append(pa.table({"id": ["on"]})).follows_base

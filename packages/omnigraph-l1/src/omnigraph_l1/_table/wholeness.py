@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,6 +55,7 @@ _NOT_WHOLE = frozenset(
 )
 
 _LOOKED_AHEAD = 64
+_YOUNG_SECONDS = 3_600.0
 _SMALL = 16 * 1024 * 1024
 """Up to so many bytes of unflushed data are read to see whether they can be: a merge is small."""
 
@@ -87,7 +89,9 @@ def newest_after(directory: Path, version: int) -> int | None:
     """Find the newest version file from one on that is there; None where that one is not.
 
     Cost follows how far it is ahead, not the history. A power cut can lose the name of a version
-    and keep that of a later one, but not over so many as are looked at in one go.
+    and keep that of a later one, but not over so many as are looked at in one go. Cleaning can
+    leave one version alone, and many gone after it, but not where that one is young: behind an old
+    one the whole folder is looked at.
     """
     folder = os.fspath(directory / _VERSIONS)
 
@@ -101,7 +105,11 @@ def newest_after(directory: Path, version: int) -> int | None:
         filter(is_there, range(newest + 1, newest + 1 + _LOOKED_AHEAD)), default=0
     ):
         newest = further
-    return newest
+    with suppress(FileNotFoundError):  # cleaned up at this moment
+        written = os.stat(f"{folder}/{format_name(newest)}").st_mtime  # noqa: PTH116 - hot
+        if 0 <= time.time() - written < _YOUNG_SECONDS:
+            return newest
+    return max((number for number, _ in newest_first(directory)[:1]), default=None)
 
 
 def is_whole(dataset: LanceDataset, directory: Path) -> bool:
