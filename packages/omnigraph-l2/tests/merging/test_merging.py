@@ -9,7 +9,16 @@ import pyarrow as pa
 import pytest
 from mergework import COMPANY, KNOWS, PERSON, SCHEMA, ages, edge, put, rows
 
-from omnigraph_l2 import UNRESOLVED, EdgeType, GraphSchema, MergeKind, NodeType, Repository
+from omnigraph_l1 import table_path
+from omnigraph_l2 import (
+    UNRESOLVED,
+    EdgeType,
+    GraphSchema,
+    MergeKind,
+    NodeType,
+    RegisterTable,
+    Repository,
+)
 from omnigraph_l2.errors import (
     DuplicateValues,
     InvalidData,
@@ -257,6 +266,23 @@ def test_a_function_that_lets_edges_go(repo: Repository) -> None:
     put(repo, "side", KNOWS, bc=edge("bob", "cat"))
     with pytest.raises(MergeConflicts):
         repo.branches.merge("side", strategy=lambda found: found.theirs)
+
+
+def test_edges_that_may_end_anywhere(repo: Repository) -> None:
+    """Where the original program did not say where edges end, any node table will do."""
+    for branch in ("main", "side"):
+        register = RegisterTable(table_key=KNOWS, table_path=table_path(KNOWS), metadata={})
+        repo.publish([register], branch=branch)
+    put(repo, "side", KNOWS, to_co=edge("ann", "co"), to_cat=edge("ann", "cat"))
+    put(repo, "main", cat=None)
+    assert kinds(conflicts(repo)) == {"to_cat": "orphan_edge"}
+    put(repo, "main", COMPANY, cat={"name": "Cat & Co"})
+    repo.branches.merge("side")
+    assert set(rows(repo, KNOWS)) == {"ab", "to_co", "to_cat"}
+    put(repo, "side", KNOWS, to_co=None)
+    put(repo, "side", COMPANY, co=None)
+    put(repo, "main", KNOWS, more=edge("bob", "co"))
+    assert kinds(conflicts(repo)) == {"more": "orphan_edge"}
 
 
 def without(*keys: str, more: tuple[Any, ...] = ()) -> GraphSchema:
