@@ -91,3 +91,9 @@ def test_the_files_of_fragments_are_named(tmp_path: Path) -> None:
     }
     for found in files.values():
         assert all((tmp_path / "t" / "data" / name).is_file() for name in found.data)
+
+
+def test_names_of_files_are_cheap_to_keep(tmp_path: Path) -> None:
+    """They are plain text: what Lance gives has a class of its own for each name."""
+    for files in _grown(tmp_path / "t").fragment_files().values():
+        assert [type(name) for name in files.data] == [str]

@@ -195,7 +195,8 @@ def fragment_files(pinned: Pinned) -> dict[int, FragmentFiles]:
     with lance_border(pinned.place):
         return {
             f.fragment_id: FragmentFiles(
-                tuple(file.path for file in f.metadata.files),
+                # Lance gives each path a class of its own, which takes kilobytes to keep.
+                tuple(str(file.path) for file in f.metadata.files),
                 _deletions(f.metadata.deletion_file),
             )
             for f in pinned.dataset.get_fragments()
