@@ -73,6 +73,14 @@ def write_often(uri: str, options: dict[str, str] | None, who: int, times: int) 
     return times
 
 
+def write_or_follow(kind: str, place: Any, number: int, times: int) -> object:
+    """Be one of those who write, or who follow. A process of its own calls this."""
+    options = None if place.options is None else dict(place.options)
+    if kind == "write":
+        return write_often(place.uri, options, number, times)
+    return follow(place.uri, options, number)
+
+
 def follow(uri: str, options: dict[str, str] | None, commits: int) -> list[tuple[str, int]]:
     """Follow the feed from one cursor to the next until so many commits were seen."""
     seen: list[tuple[str, int]] = []

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from differing import SCHEMA, follow, write_often
+from differing import SCHEMA, write_or_follow
 from fleet import Place, assert_linear, at_once
 
 WRITERS, TIMES = 3, 8
-
-
-def job(kind: str, place: Place, number: int) -> object:
-    """Write, or follow."""
-    options = None if place.options is None else dict(place.options)
-    if kind == "write":
-        return write_often(place.uri, options, number, TIMES)
-    return follow(place.uri, options, number)
 
 
 @pytest.mark.usefixtures("processes")
@@ -22,9 +14,9 @@ def test_following_while_others_publish(place: Place) -> None:
     """Two who follow, each from cursor to cursor, see the very commits of the log, in order."""
     place.make(SCHEMA).close()
     commits = WRITERS * TIMES
-    jobs = [("write", place, who) for who in range(WRITERS)]
-    jobs += [("follow", place, commits + 1)] * 2
-    seen = [each for each in at_once(job, jobs) if isinstance(each, list)]
+    jobs = [("write", place, who, TIMES) for who in range(WRITERS)]
+    jobs += [("follow", place, commits + 1, TIMES)] * 2
+    seen = [each for each in at_once(write_or_follow, jobs) if isinstance(each, list)]
     with place.open() as repo:
         assert_linear(repo, commits)
         log = [commit.graph_commit_id for commit in repo.log()[::-1]]

@@ -89,7 +89,9 @@ def at_once(job: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> li
     deadline = time.monotonic() + _DEADLINE_SECONDS
     try:
         for _ in children:
-            assert ready.acquire(timeout=deadline - time.monotonic()), "a process did not start"
+            while not ready.acquire(timeout=0.1):
+                assert time.monotonic() < deadline, "a process did not start"
+                assert all(child.exitcode is None for child in children), "a process died early"
         start.set()
         results = [out.get(timeout=deadline - time.monotonic()) for _ in children]
         for child in children:
