@@ -91,7 +91,9 @@ def integration(session: nox.Session) -> None:
 def nightly(session: nox.Session) -> None:
     """Run every test at full size."""
     install_tested(session)
-    session.run("pytest", "packages", *session.posargs, env={"OMNIGRAPH_FULL_SIZE": "1"})
+    patience = ("-o", "faulthandler_timeout=3600")
+    full_size = {"OMNIGRAPH_FULL_SIZE": "1"}
+    session.run("pytest", *patience, "packages", *session.posargs, env=full_size)
 
 
 @nox.session
