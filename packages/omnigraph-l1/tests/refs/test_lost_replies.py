@@ -106,9 +106,9 @@ class Unreliable:
         """Never called."""
         raise NotImplementedError
 
-    def file_names(self) -> list[str]:
+    def marks(self) -> dict[str, str | None]:
         """List."""
-        return self.inner.file_names()
+        return self.inner.marks()
 
     def probe(self) -> None:
         """Never called."""

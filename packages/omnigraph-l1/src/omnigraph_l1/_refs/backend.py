@@ -62,8 +62,12 @@ class Backend(Protocol):
     def remove(self, file_name: str, expected: str) -> None:
         """Remove where the token is the expected one; raises as ``write`` does."""
 
-    def file_names(self) -> list[str]:
-        """Name the files; those that come or go meanwhile may or may not be among them."""
+    def marks(self) -> dict[str, str | None]:
+        """Name the files, each with a mark; those that come or go meanwhile may be left out.
+
+        No two documents of a name ever have the same mark: as long as it stays, nothing was
+        written. Where that cannot be told, the mark is None.
+        """
 
     def probe(self) -> None:
         """Raise ``UnsafeStore`` where conditions are not honoured. Leaves nothing behind."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from pathlib import Path
 
 from omnigraph_l1._durable import sync_directories, sync_with_parents
@@ -36,6 +37,8 @@ __all__ = ["LocalBackend"]
 
 _LOCK, _SIDE = ".lock", ".side"
 _PATIENCE = 60.0
+_SETTLED_SECONDS = 2.0
+"""Clocks of file systems tick as slowly as that."""
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 _MAYBE_DONE = {Failure.UNAVAILABLE, Failure.OTHER}
@@ -112,14 +115,14 @@ class LocalBackend:
         except OSError as error:
             raise self._failed(error, tried=removed, visible=removed) from error
 
-    def file_names(self) -> list[str]:
+    def marks(self) -> dict[str, str | None]:
         """Name the files of refs; a directory that is not there has none."""
         try:
             with os.scandir(self._directory) as entries:
-                return [entry.name for entry in entries if entry.name.endswith(SUFFIX)]
+                return {each.name: _mark(each) for each in entries if each.name.endswith(SUFFIX)}
         except OSError as error:
             if failure_kind(error) is Failure.ABSENT:
-                return []
+                return {}
             raise self._failure(error) from error
 
     def probe(self) -> None:
@@ -192,6 +195,17 @@ class LocalBackend:
 
     def _failure(self, error: OSError) -> StorageError:
         return storage_failure(error, str(self._directory))
+
+
+def _mark(entry: os.DirEntry[str]) -> str | None:
+    """Mark a file by its facts, once it is so old that no later one can have the same times."""
+    try:
+        facts = entry.stat()
+    except FileNotFoundError:
+        return None
+    if time.time() - facts.st_ctime < _SETTLED_SECONDS:
+        return None
+    return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
 
 
 def _give_name(side: Path, target: Path, *, replace: bool) -> None:

@@ -45,10 +45,10 @@ class MemoryBackend:
             self._compare(file_name, expected)
             del self._files[file_name]
 
-    def file_names(self) -> list[str]:
+    def marks(self) -> dict[str, str | None]:
         """Name all files."""
         with self._lock:
-            return list(self._files)
+            return {name: digest(data) for name, data in self._files.items()}
 
     def probe(self) -> None:
         """Memory is safe."""

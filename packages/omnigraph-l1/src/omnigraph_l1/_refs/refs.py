@@ -56,6 +56,8 @@ class JsonRefs:
     _recipe: tuple[Any, ...] | None = attrs.field(repr=False, kw_only=True)
     _reuse_names: bool = attrs.field(repr=False, kw_only=True, default=True)
     _guard: ProcessGuard = attrs.field(repr=False, kw_only=True)
+    _listed: dict[str, tuple[str, Document]] = attrs.field(factory=dict, init=False, repr=False)
+    """What was read when they were listed, with the mark of that time."""
 
     @classmethod
     def open(
@@ -159,16 +161,20 @@ class JsonRefs:
         """Read every ref whose name starts with ``prefix``, by name.
 
         One that is made, changed or deleted meanwhile is in it as it was at some moment, or not.
+        What was listed before, and was not written since, is not read again.
         """
         self._guard.check()
         check_prefix(prefix)
-        named = {decode_name(file_name): file_name for file_name in self._backend.file_names()}
+        marks = self._backend.marks()
+        for gone in self._listed.keys() - marks.keys():
+            self._listed.pop(gone, None)
+        named = {decode_name(file_name): file_name for file_name in marks}
         wanted = sorted(
             (name, file_name)
             for name, file_name in named.items()
             if name is not None and name.startswith(prefix)
         )
-        found = self._look_at_all(wanted)
+        found = self._look_at_all(wanted, marks)
         return tuple(
             _ref(name, document)
             for (name, _), document in zip(wanted, found, strict=True)
@@ -182,7 +188,7 @@ class JsonRefs:
         """
         self._guard.check()
         check_prefix(prefix)
-        found = (decode_name(file_name) for file_name in self._backend.file_names())
+        found = (decode_name(file_name) for file_name in self._backend.marks())
         return tuple(sorted(name for name in found if name is not None and name.startswith(prefix)))
 
     def wrote(self, name: str, write_id: str) -> bool:
@@ -237,9 +243,27 @@ class JsonRefs:
         stored = self._backend.read(file_name)
         return None if stored is None else parse(self.place, name, stored.data, stored.token)
 
-    def _look_at_all(self, wanted: Sequence[tuple[str, str]]) -> Sequence[Document | None]:
+    def _look_at_all(
+        self, wanted: Sequence[tuple[str, str]], marks: Mapping[str, str | None]
+    ) -> Sequence[Document | None]:
+        found: dict[str, Document | None] = {}
+        for _, file_name in wanted:
+            mark, document = self._listed.get(file_name, (None, None))
+            if document is not None and mark == marks[file_name]:
+                found[file_name] = document
+        unread = [each for each in wanted if each[1] not in found]
+        for (_, file_name), document in zip(unread, self._read_all(unread), strict=True):
+            found[file_name] = document
+            # Whoever wrote after it was listed left another mark: then it is read again. Another
+            # program may write the same bytes again, which have the same mark in a store.
+            mark = marks[file_name]
+            if mark is not None and document is not None and document.is_ours:
+                self._listed[file_name] = mark, document
+        return [found[file_name] for _, file_name in wanted]
+
+    def _read_all(self, wanted: Sequence[tuple[str, str]]) -> Sequence[Document | None]:
         if not self._backend.keeps_tombstones or len(wanted) <= 1:
-            return [self._look(name, file_name) for name, file_name in wanted]
+            return [self._look(*each) for each in wanted]
         with ThreadPoolExecutor(min(_READERS, len(wanted))) as readers:
             return list(readers.map(lambda each: self._look(*each), wanted))
 

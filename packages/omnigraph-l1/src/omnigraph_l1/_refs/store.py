@@ -19,7 +19,7 @@ removes those that are old enough that no delayed request can be on its way.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -96,23 +96,28 @@ class StoreBackend:
         """Never called: tombstones are written instead."""
         raise NotImplementedError
 
-    def file_names(self) -> list[str]:
-        """List the objects directly below the prefix."""
-        return [name for name in self.ages() if name.endswith(SUFFIX)]
+    def marks(self) -> dict[str, str | None]:
+        """List the objects directly below the prefix, each with its e_tag."""
+        listed = ((_last_segment(each["path"]), each["e_tag"]) for each in self._listed(None))
+        return {name: e_tag for name, e_tag in listed if name.endswith(SUFFIX)}
 
     def ages(self, below: str | None = None) -> dict[str, datetime]:
         """Tell when each object directly below the prefix was last written, by the store's clock.
 
         ``below`` is a prefix below this one.
         """
+        listed = self._listed(below)
+        return {_last_segment(each["path"]): each["last_modified"] for each in listed}
+
+    def _listed(self, below: str | None) -> Sequence[Mapping[str, Any]]:
         store = self._storage.object_store()
         try:
-            listed = store.list_with_delimiter(below)["objects"]
+            listed: Sequence[Mapping[str, Any]] = store.list_with_delimiter(below)["objects"]
         except store_errors() as error:
             if failure_kind(error) is Failure.ABSENT:
-                return {}
+                return ()
             raise self._failure(error) from harmless(error)
-        return {_last_segment(each["path"]): each["last_modified"] for each in listed}
+        return listed
 
     def probe(self) -> None:
         """Find out, with an object that nobody else touches, whether conditions are honoured."""

@@ -8,21 +8,30 @@ branches through Lance would tell the same, but costs a request for each branch 
 from __future__ import annotations
 
 import json
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from omnigraph_l1._places import Storage
-from omnigraph_l1._table.objects import read_object
+from omnigraph_l1._table.objects import all_names, read_object
 from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import CorruptDataset, StaleBranch, UnknownBranch
 
-__all__ = ["check_branch_identity", "read_branch_identity"]
+__all__ = ["check_branch_identity", "names_of_branches", "read_branch_identity"]
+
+_RECORDS = "_refs/branches"
+_SUFFIX = ".json"
+
+
+def names_of_branches(storage: Storage) -> list[str]:
+    """Name the branches that have a record: what is in the records is not read."""
+    names = all_names(storage.child(_RECORDS))
+    return sorted(unquote(name.removesuffix(_SUFFIX)) for name in names if name.endswith(_SUFFIX))
 
 
 def read_branch_identity(storage: Storage, branch: str) -> str:
     """Read what tells this branch from any other; ``UnknownBranch`` where Lance has none."""
     if not is_text(branch):
         raise UnknownBranch(place=str(storage.place), branch=readable(branch))
-    record = read_object(storage, f"_refs/branches/{quote(branch, safe='')}.json")
+    record = read_object(storage, f"{_RECORDS}/{quote(branch, safe='')}{_SUFFIX}")
     if record is None:
         raise UnknownBranch(place=str(storage.place), branch=branch)
     try:

@@ -13,7 +13,7 @@ from obstore.exceptions import BaseError
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._places.failures import harmless, storage_failure
 
-__all__ = ["first_names", "read_object", "storage_border"]
+__all__ = ["all_names", "first_names", "read_object", "storage_border"]
 
 _LOOKED_AT = 64
 
@@ -47,10 +47,19 @@ def read_object(storage: Storage, name: str) -> bytes | None:
 
 def first_names(storage: Storage, count: int) -> list[str]:
     """Name a few of the things directly below the place; nothing where there is no such place."""
+    return _names(storage, _LOOKED_AT)[:count]
+
+
+def all_names(storage: Storage) -> list[str]:
+    """Name everything directly below the place; nothing where there is no such place."""
+    return _names(storage, None)
+
+
+def _names(storage: Storage, looked_at: int | None) -> list[str]:
     if storage.place.is_local:
         try:
             with os.scandir(storage.place.local_path) as entries:
-                return sorted(entry.name for entry in islice(entries, _LOOKED_AT))[:count]
+                return sorted(entry.name for entry in islice(entries, looked_at))
         except FileNotFoundError:
             return []
         except NotADirectoryError:
@@ -64,4 +73,4 @@ def first_names(storage: Storage, count: int) -> list[str]:
     except BaseError as error:
         raise storage_failure(error, storage.place) from harmless(error)
     names = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
-    return sorted(names)[:count]
+    return sorted(names)

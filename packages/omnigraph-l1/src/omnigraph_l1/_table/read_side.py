@@ -173,6 +173,10 @@ class ReadSide:
         """List the branches."""
         return refs.list_branches(self._pinned)
 
+    def branch_names(self) -> list[str]:
+        """Name the branches, without reading what they are: the cost is that of a listing."""
+        return refs.branch_names(self._pinned)
+
     def has_branch(self, name: str) -> bool:
         """Tell whether there is a branch of that name, with one request."""
         return refs.has_branch(self._pinned, name)

@@ -22,7 +22,7 @@ from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
-from omnigraph_l1._table.branch_identity import read_branch_identity
+from omnigraph_l1._table.branch_identity import names_of_branches, read_branch_identity
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.outcomes import failed_write_error
@@ -152,6 +152,12 @@ def list_branches(pinned: Pinned) -> dict[str, BranchInfo]:
         )
         for name, record in sorted(found.items())
     }
+
+
+def branch_names(pinned: Pinned) -> list[str]:
+    """Name the native branches. What they are is not read."""
+    pinned.guard.check()
+    return names_of_branches(pinned.storage)
 
 
 def has_branch(pinned: Pinned, name: str) -> bool:
