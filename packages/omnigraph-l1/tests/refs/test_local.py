@@ -452,3 +452,37 @@ def test_a_waiter_that_gave_up_does_not_keep_the_lock(tmp_path: Path) -> None:
     with directory_lock(path, patience=5):
         pass
     _eventually(lambda: _times_open(path) == 0, "the late waiter never let go")
+
+
+def test_listing_again_tells_what_was_written_since(tmp_path: Path) -> None:
+    """Also where the file is as large as before, and as old: files of just now are read again."""
+    refs, elsewhere = (JsonRefs.open(tmp_path, "refs") for _ in range(2))
+    refs.create("old", {"n": 0})
+    ref = elsewhere.create("main", {"n": 0})
+    for number in range(1, 50):
+        ref = elsewhere.replace(ref, {"n": number % 10})
+        assert {each.name: each.value["n"] for each in refs.list()} == {
+            "main": number % 10,
+            "old": 0,
+        }
+    elsewhere.delete(ref)
+    assert [each.name for each in refs.list()] == ["old"]
+
+
+def test_what_is_known_of_an_old_file_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not opened again until it is replaced."""
+    refs = JsonRefs.open(tmp_path, "refs")
+    ref = refs.create("main", {"n": 0})
+    now = time.time()
+    monkeypatch.setattr("omnigraph_l1._refs.local.time.time", lambda: now + 10)
+    assert refs.list() == (ref,)
+    (tmp_path / "refs/main.json").chmod(0o600)  # other times: it is read again
+    assert refs.list() == (ref,)
+    monkeypatch.setattr(Path, "read_bytes", _never)
+    assert refs.list() == (ref,)
+
+
+def _never(_path: Path) -> bytes:
+    raise AssertionError

@@ -286,3 +286,23 @@ def test_what_operations_cost(faulty_s3: FaultyS3) -> None:
     with pytest.raises(OutcomeUnknown):
         refs.create("new", {})
     assert rule.fired == 4
+
+
+def test_listing_again_reads_what_was_written_since(faulty_s3: FaultyS3) -> None:
+    """Nothing else: a list costs one request, and one for each ref that is new or changed."""
+    refs, elsewhere = refs_in(faulty_s3), refs_in(faulty_s3)
+    for number in range(5):
+        refs.create(f"ref-{number}", {"n": 0})
+    assert len(refs.list()) == 5
+    with faulty_s3.expect(max_requests=1):
+        refs.list()
+    changed = elsewhere.get("ref-3")
+    gone = elsewhere.get("ref-4")
+    assert changed is not None
+    assert gone is not None
+    elsewhere.replace(changed, {"n": 1})
+    elsewhere.delete(gone)
+    elsewhere.create("ref-5", {"n": 2})
+    with faulty_s3.expect(max_requests=4):
+        listed = {each.name: each.value["n"] for each in refs.list()}
+    assert listed == {"ref-0": 0, "ref-1": 0, "ref-2": 0, "ref-3": 1, "ref-5": 2}

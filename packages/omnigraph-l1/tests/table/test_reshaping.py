@@ -420,6 +420,7 @@ def test_a_branch_is_there_or_not(base: Table) -> None:
     for name in names:
         base.fork(name)
     assert all(base.has_branch(name) for name in names)
+    assert base.branch_names() == list(base.branches()) == sorted(names)
     assert not base.has_branch("team")
     base.delete_branch("side.1")
     assert not base.has_branch("side.1")
