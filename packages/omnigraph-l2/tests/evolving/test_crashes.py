@@ -19,7 +19,7 @@ WANTED = with_types(
     NodeType("Person", {"name": pa.string(), "nick": pa.string()}),
     NodeType("Animal", {"legs": pa.int8()}),
     NodeType("Pet", {"name": pa.string()}, required=["name"]),
-    EdgeType("Knows", "Person", "Person"),
+    EdgeType("Knows", "Person", "Person", {"since": pa.date32()}, unique=["since"]),
     EdgeType("Works", "Person", "Pet", {"role": pa.string()}),
     without=("node:Company",),
 )
@@ -89,7 +89,8 @@ def assert_evolved(repository: Repository, branch: str, message: str) -> None:
         {"id": "a", "name": "Ann", "nick": None},
         {"id": "b", "name": "Bob", "nick": None},
     ], message
-    assert rows(repository, "edge:Knows", branch) == [{"id": "e", "src": "a", "dst": "b"}], message
+    edge = {"id": "e", "src": "a", "dst": "b", "since": None}
+    assert rows(repository, "edge:Knows", branch) == [edge], message
     for key in ("node:Animal", "node:Pet", "edge:Works"):
         assert rows(repository, key, branch) == [], message
 
@@ -142,4 +143,4 @@ def test_every_declared_point_is_passed(crash: Crash) -> None:
     passed = set(crash.points(evolve_it, *prepared(crash.directory / "all")))
     declared = {name for name in failpoints.declared() if name.startswith("l2.evolve.")}
     assert passed >= declared
-    assert len(declared) == 4
+    assert len(declared) == 5
