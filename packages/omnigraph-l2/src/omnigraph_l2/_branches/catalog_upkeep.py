@@ -10,11 +10,10 @@ from typing import Final
 
 import attrs
 
-from omnigraph_l1 import Table
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.superseding import superseded
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._manifest.catalog import Loaded, read_rows
+from omnigraph_l2._manifest.catalog import Loaded, compacted, followed, read_rows
 
 __all__ = ["CatalogUpkeep"]
 
@@ -32,24 +31,22 @@ class CatalogUpkeep:
 
     _log: GraphLog
 
-    def after(self, loaded: Loaded) -> Table | None:
+    def after(self, loaded: Loaded) -> Loaded | None:
         """Do what is due; give the version that it made, if any."""
         if len(loaded.state.publishes) >= 2 * _PUBLISHES_KEPT:
             return self._pruned(loaded)
         if len(loaded.fragments) >= _MANY_FRAGMENTS:
-            compacted = loaded.table.compact(
-                target_rows=_SMALL_FRAGMENT_ROWS, drop_deleted=False
-            ).table
+            made = loaded.table.compact(target_rows=_SMALL_FRAGMENT_ROWS, drop_deleted=False)
             failpoint(_COMPACTED)
-            return compacted
+            return compacted(loaded, made)
         return None
 
-    def at_once(self, loaded: Loaded) -> Table | None:
+    def at_once(self, loaded: Loaded) -> Loaded | None:
         """Do everything that can be done; give the version that it made, if any."""
         made = self._pruned(loaded)
-        return None if made.version == loaded.table.version else made
+        return None if made is loaded else made
 
-    def _pruned(self, loaded: Loaded) -> Table:
+    def _pruned(self, loaded: Loaded) -> Loaded:
         """Drop what is superseded, and make one fragment of the rest."""
         state, table = loaded.state, loaded.table
         self._log.complete(state)
@@ -66,4 +63,4 @@ class CatalogUpkeep:
             failpoint(_PRUNED)
         table = table.compact().table
         failpoint(_COMPACTED)
-        return table
+        return followed(loaded, table)

@@ -72,16 +72,19 @@ class Listing:
         self, known: dict[str, Pointer], *, with_runs: bool = False
     ) -> dict[str, BranchInfo]:
         """Name the branches that the original program made, and perhaps those of runs."""
-        natives = self._natives()
         taken = {each.native_branch for each in known.values()}
-        return {
-            native: info
-            for native, info in natives.items()
-            if self._has_none(native)
-            and (with_runs or not is_hidden(native))
-            and native not in taken
+        found = [
+            native
+            for native in self._root.open(MANIFEST).branch_names()
+            if native not in taken
             and native not in known
-        }
+            and self._has_none(native)
+            and (with_runs or not is_hidden(native))
+        ]
+        if not found:
+            return {}  # what is not asked for is not read: Lance would read each
+        natives = self._natives()
+        return {native: natives[native] for native in found if native in natives}
 
     def children(self, native: str) -> Children:
         """Find what started from a native branch."""

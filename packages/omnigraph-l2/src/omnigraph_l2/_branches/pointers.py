@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -22,6 +23,8 @@ __all__ = ["MAIN", "Pointer", "Pointers"]
 
 MAIN = "main"
 _FORMAT = 1
+_KEPT = 1_024
+"""Pointers that are read once only, as long as they stay as they are."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,6 +51,11 @@ class Pointers:
     _clock: Callable[[], datetime]
     _seen: dict[str, Ref] = attrs.field(factory=dict, init=False, repr=False)
     _probed: bool = attrs.field(default=False, init=False, repr=False)
+    _refs: JsonRefs = attrs.field(init=False, repr=False)
+
+    @_refs.default
+    def _opened(self) -> JsonRefs:
+        return self._root.refs(BRANCH_REFS)
 
     def get(self, name: str) -> Pointer | None:
         """Read a pointer; None where there is none of that name."""
@@ -121,10 +129,6 @@ class Pointers:
         if not self._probed:
             self.probe()
 
-    @property
-    def _refs(self) -> JsonRefs:
-        return self._root.refs(BRANCH_REFS)
-
 
 def _written(pointer: Pointer) -> dict[str, Any]:
     return {
@@ -140,6 +144,7 @@ def _written(pointer: Pointer) -> dict[str, Any]:
     }
 
 
+@lru_cache(_KEPT)
 def _parsed(ref: Ref, place: str) -> Pointer:
     found = ref.value
     try:

@@ -104,7 +104,8 @@ def json_object(row: ManifestRow, place: str) -> dict[str, Any]:
     """Read the metadata of a row."""
     try:
         found = json.loads(row.metadata or "")
-        json.dumps(found, ensure_ascii=False).encode()
+        if "\\u" in (row.metadata or ""):  # it may spell half of a surrogate pair
+            json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         detail = f"its metadata is no JSON ({type(error).__name__}: {error})"
         raise CorruptRepository(place=place, item=row.object_id, detail=detail) from error

@@ -78,7 +78,7 @@ class Version:
     """The catalog version at which the row last changed."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class _Known:
     registration: Registration | None = None
     versions: tuple[Version, ...] = ()
@@ -193,24 +193,26 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         if row.object_type in {TABLE, TABLE_VERSION, TOMBSTONE}:
             known = touched.get(row.table_key) or state.known.get(row.table_key) or _Known()
             if row.object_type == TABLE:
-                known = attrs.evolve(known, registration=_newer(known, row, state.place))
+                found = _newer(known, row, state.place)
+                known = _Known(found, known.versions, known.tombstone)
             elif row.object_type == TOMBSTONE:
-                tombstone = _tombstone(row, state.place)
-                known = attrs.evolve(known, tombstone=max(known.tombstone, tombstone))
+                tombstone = max(known.tombstone, _tombstone(row, state.place))
+                known = _Known(known.registration, known.versions, tombstone)
                 if _sequence(row, state.place) is None:
                     foreign = max(foreign, row.updated_at_version)
             else:
                 made = _version(row, state.place)
-                known = attrs.evolve(known, versions=_with(known.versions, made))
+                versions = _with(known.versions, made)
+                known = _Known(known.registration, versions, known.tombstone)
                 if made.publish is None:
                     foreign = max(foreign, made.seen_at)
             touched[row.table_key] = known
         elif row.object_type == PUBLISH:
-            found = published(row, state.place)
-            before = publishes.get(found.sequence) or state.at_sequence(found.sequence)
-            if before is not None and before.commit_id != found.commit_id:
+            commit = published(row, state.place)
+            before = publishes.get(commit.sequence) or state.at_sequence(commit.sequence)
+            if before is not None and before.commit_id != commit.commit_id:
                 raise _corrupt(row, state.place, f"it was commit {before.commit_id} before")
-            publishes[found.sequence] = found
+            publishes[commit.sequence] = commit
         elif row.object_type == OPERATION:
             digest, commit_id = _operation(row, state.place)
             operations[digest] = commit_id
@@ -259,7 +261,8 @@ def _settled(
             item = f"{key}${now.versions[-1].number:020d}"
             detail = "there is a version of this table, but no row that registers it"
             raise CorruptRepository(place=state.place, item=item, detail=detail)
-        known[key] = attrs.evolve(now, versions=() if chosen is None else _kept(now, chosen))
+        kept = () if chosen is None else _kept(now, chosen)
+        known[key] = _Known(now.registration, kept, now.tombstone)
         if chosen is None or now.registration is None:
             tables.pop(key, None)
         else:
@@ -275,6 +278,8 @@ def _settled(
 
 def _visible(known: _Known, branch: str | None) -> Version | None:
     alive = [each for each in known.versions if each.number > known.tombstone]
+    if len(alive) == 1:
+        return alive[0]
     return max(alive, key=lambda each: (each.number, each.branch == branch), default=None)
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 import attrs
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import Commit, Table
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
@@ -38,7 +38,7 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import OmniGraphError, UnknownBranch
 
-__all__ = ["Catalog", "Loaded", "VersionsRead", "followed", "load", "read_rows"]
+__all__ = ["Catalog", "Loaded", "VersionsRead", "compacted", "followed", "load", "read_rows"]
 
 _READ_LATELY_SECONDS = 3_600.0
 _COLUMNS = (*MANIFEST_SCHEMA.names, CREATED, UPDATED)
@@ -84,6 +84,17 @@ def followed(before: Loaded, table: Table) -> Loaded:
     rows = read_rows(table, fragments - before.fragments)
     state = fold(before.state, rows, table.version)
     return Loaded(table=table, state=state, fragments=fragments)
+
+
+def compacted(before: Loaded, commit: Commit) -> Loaded:
+    """Follow to what one's own compaction made: the same rows, of which none is read again."""
+    if not commit.follows_base:
+        return followed(before, commit.table)
+    return Loaded(
+        table=commit.table,
+        state=attrs.evolve(before.state, version=commit.version),
+        fragments=frozenset(commit.table.fragments()),
+    )
 
 
 class Catalog:
@@ -186,10 +197,11 @@ class Catalog:
                 self._loaded = written
             return written
 
-    def moved_to(self, table: Table) -> None:
+    def moved_to(self, made: Loaded) -> None:
         """Follow to a version that upkeep made."""
         with self._lock:
-            self._follow(table)
+            if self._loaded is None or self._loaded.table.version < made.table.version:
+                self._loaded = made
 
     def _followed_after(self, write_id: str, table: Table) -> Loaded:
         """Follow to a version that one's own write made: failing at that is no failure of it."""

@@ -1,0 +1,125 @@
+"""Cost does not grow with what is not touched: other tables, and other branches."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from fleet import Place, scaled, tables
+
+from omnigraph_l2 import Repository
+from omnigraph_testing import FaultyS3
+
+_FEW_TABLES, _MANY_TABLES = 10, scaled(1_000)
+_MANY_BRANCHES = scaled(100)
+_AT_MOST = 2.0
+_SAMPLES = 20
+_A_WHOLE_ROUND = 16
+"""In so many publishes the log is completed, and the catalog compacted twice."""
+_NUMBERS = count()
+
+
+def _made(place: Place, types: int, branches: int) -> Repository:
+    """Make a repository with so many tables, and so many branches, main among them."""
+    repository = place.make(tables(types))
+    for number in range(branches - 1):
+        repository.branches.create(f"branch-{number}")
+    return repository
+
+
+def _publish(repository: Repository) -> None:
+    with repository.transaction() as tx:
+        tx.append("node:T0", [{"id": f"row-{next(_NUMBERS)}", "value": 1}])
+
+
+def _create(repository: Repository) -> None:
+    repository.branches.create(f"new-{next(_NUMBERS)}")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _drop_new(repository: Repository) -> None:
+    for branch in repository.branches.list():
+        if branch.name.startswith("new-"):
+            repository.branches.delete(branch.name)
+
+
+def _assert_alike(
+    name: str, work: Callable[[Repository], object], few: Repository, many: Repository
+) -> None:
+    """Measure the two in turns, so that whatever else the machine does meets both."""
+    pairs = []
+    for _ in range(_SAMPLES):
+        pairs.append((_seconds(lambda: work(few)), _seconds(lambda: work(many))))
+        if work is _create:
+            _drop_new(few)
+            _drop_new(many)
+    less = statistics.median(first for first, _ in pairs)
+    more = statistics.median(second for _, second in pairs)
+    assert more <= _AT_MOST * less, (name, less, more)
+
+
+@pytest.mark.usefixtures("processes")
+def test_many_tables_and_branches(tmp_path: Path) -> None:
+    """With 1,000 tables and 100 branches all costs at most twice what it costs with 10 and one."""
+    with (
+        _made(Place(str(tmp_path / "few"), None), _FEW_TABLES, 1) as few,
+        _made(Place(str(tmp_path / "many"), None), _MANY_TABLES, _MANY_BRANCHES) as many,
+    ):
+        _assert_alike("creating a branch", _create, few, many)
+        _assert_alike("a publish", _publish, few, many)
+        _assert_alike("a snapshot", Repository.snapshot, few, many)
+        _assert_alike("listing branches", lambda each: each.branches.list(), few, many)
+
+
+def _requests(faulty_s3: FaultyS3, work: Callable[[], object]) -> int:
+    """Count what is asked of the store, but for leases, which go by the clock."""
+    faulty_s3.forget_requests()
+    work()
+    return sum("/_refs/leases/" not in request.key for request in faulty_s3.requests)
+
+
+def test_the_number_of_requests_stays(faulty_s3: FaultyS3) -> None:
+    """It is the same with many tables and branches as with few, upkeep included.
+
+    Only who lists branches for the first time reads the pointer of each, once.
+    """
+    options = faulty_s3.storage_options
+
+    def costs(name: str, types: int, branches: int) -> tuple[dict[str, list[int]], int]:
+        place = Place(faulty_s3.uri(name), options)
+
+        def opened(work: Callable[[Repository], object]) -> None:
+            with place.open() as repository:
+                work(repository)
+
+        with _made(place, types, branches) as repository:
+            opened(_publish)  # who does so first in a process tries out the store
+            repository.snapshot()
+            listed_first = _requests(faulty_s3, repository.branches.list)
+            works: dict[str, Callable[[], object]] = {
+                "list": repository.branches.list,
+                "snapshot": repository.snapshot,
+                "publish": lambda: _publish(repository),
+                "publish, freshly opened": lambda: opened(_publish),
+                "snapshot, freshly opened": lambda: opened(Repository.snapshot),
+                "create": lambda: _create(repository),
+            }
+            counted = {
+                what: [_requests(faulty_s3, work) for _ in range(_A_WHOLE_ROUND)]
+                for what, work in works.items()
+            }
+        return counted, listed_first
+
+    few, first_of_few = costs("few", _FEW_TABLES, 1)
+    many, first_of_many = costs("many", _MANY_TABLES, _MANY_BRANCHES)
+    assert many == few
+    assert first_of_many <= first_of_few + _MANY_BRANCHES - 1
