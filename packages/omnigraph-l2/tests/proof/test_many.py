@@ -17,6 +17,9 @@ from omnigraph_testing import FaultyS3
 _FEW_TABLES, _MANY_TABLES = 10, scaled(1_000)
 _MANY_BRANCHES = scaled(100)
 _AT_MOST = 2.0
+_SECONDS_FOR_EACH_LISTED = 50e-6
+_LARGER_CATALOG = 6
+"""So many requests more read the catalog as a whole, twice, where its file is too large for one."""
 _SAMPLES = 20
 _A_WHOLE_ROUND = 16
 """In so many publishes the log is completed, and the catalog compacted twice."""
@@ -53,7 +56,12 @@ def _drop_new(repository: Repository) -> None:
 
 
 def _assert_alike(
-    name: str, work: Callable[[Repository], object], few: Repository, many: Repository
+    name: str,
+    work: Callable[[Repository], object],
+    few: Repository,
+    many: Repository,
+    *,
+    besides: float = 0.0,
 ) -> None:
     """Measure the two in turns, so that whatever else the machine does meets both."""
     pairs = []
@@ -64,12 +72,15 @@ def _assert_alike(
             _drop_new(many)
     less = statistics.median(first for first, _ in pairs)
     more = statistics.median(second for _, second in pairs)
-    assert more <= _AT_MOST * less, (name, less, more)
+    assert more <= _AT_MOST * less + besides, (name, less, more)
 
 
 @pytest.mark.usefixtures("processes")
 def test_many_tables_and_branches(tmp_path: Path) -> None:
-    """With 1,000 tables and 100 branches all costs at most twice what it costs with 10 and one."""
+    """With 1,000 tables and 100 branches each costs at most twice what it costs with 10 and one.
+
+    A list gives 100 branches instead of one: besides that, each may take some microseconds.
+    """
     with (
         _made(Place(str(tmp_path / "few"), None), _FEW_TABLES, 1) as few,
         _made(Place(str(tmp_path / "many"), None), _MANY_TABLES, _MANY_BRANCHES) as many,
@@ -77,7 +88,8 @@ def test_many_tables_and_branches(tmp_path: Path) -> None:
         _assert_alike("creating a branch", _create, few, many)
         _assert_alike("a publish", _publish, few, many)
         _assert_alike("a snapshot", Repository.snapshot, few, many)
-        _assert_alike("listing branches", lambda each: each.branches.list(), few, many)
+        listed = _SECONDS_FOR_EACH_LISTED * _MANY_BRANCHES
+        _assert_alike("listing", lambda each: each.branches.list(), few, many, besides=listed)
 
 
 def _requests(faulty_s3: FaultyS3, work: Callable[[], object]) -> int:
@@ -121,5 +133,9 @@ def test_the_number_of_requests_stays(faulty_s3: FaultyS3) -> None:
 
     few, first_of_few = costs("few", _FEW_TABLES, 1)
     many, first_of_many = costs("many", _MANY_TABLES, _MANY_BRANCHES)
-    assert many == few
+    for what, costs_of_few in few.items():
+        assert statistics.median(many[what]) == statistics.median(costs_of_few), what
+        more = [large - small for small, large in zip(costs_of_few, many[what], strict=True)]
+        assert max(more) <= _LARGER_CATALOG, (what, more)
+    assert many["list"] == few["list"]
     assert first_of_many <= first_of_few + _MANY_BRANCHES - 1

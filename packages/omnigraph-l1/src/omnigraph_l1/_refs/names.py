@@ -11,6 +11,7 @@ that cannot tell them apart (macOS by default) cannot hold both. Nothing here gu
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import InvalidName
@@ -43,6 +44,7 @@ def encode_name(name: str) -> str:
     return encoded
 
 
+@lru_cache(1_024)
 def decode_name(file_name: str) -> str | None:
     """Give the name of the ref in a file, or None for a file that no ref is kept in."""
     if not file_name.endswith(SUFFIX):
