@@ -6,11 +6,13 @@ each branch into each: the base of the next merge is one of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
-from omnigraph_l1.errors import DatasetNotFound, UnknownBranch
+from omnigraph_l1.errors import DatasetNotFound
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
+from omnigraph_l2._maintenance.vanishing import unless_removed
 from omnigraph_l2._manifest.catalog import Loaded
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import COMMITS
@@ -28,7 +30,7 @@ def merged_moments(
     for native, loaded in heads.items():
         wanted = _merged_into(root, native, loaded)
         newest: dict[str | None, int] = {}
-        for commit in _found(log, heads, wanted):
+        for commit in _found(root, log, heads, wanted):
             before = newest.get(commit.manifest_branch, 0)
             newest[commit.manifest_branch] = max(before, commit.manifest_version)
         yield from newest.items()
@@ -36,17 +38,15 @@ def merged_moments(
 
 def _merged_into(root: Root, native: str | None, loaded: Loaded) -> set[str]:
     wanted = {made.commit.merged_parent_commit_id for made in loaded.state.publishes}
-    try:
+    with suppress(DatasetNotFound), unless_removed(root, COMMITS, native):
         table = root.open(COMMITS, branch=native)
-    except (DatasetNotFound, UnknownBranch):
-        return {each for each in wanted if each is not None}
-    for batch in table.scan(columns=[_MERGED], filter=f"{_MERGED} IS NOT NULL"):
-        wanted.update(batch.column(0).to_pylist())
+        for batch in table.scan(columns=[_MERGED], filter=f"{_MERGED} IS NOT NULL"):
+            wanted.update(batch.column(0).to_pylist())
     return {each for each in wanted if each is not None}
 
 
 def _found(
-    log: GraphLog, heads: Mapping[str | None, Loaded], wanted: set[str]
+    root: Root, log: GraphLog, heads: Mapping[str | None, Loaded], wanted: set[str]
 ) -> Iterable[GraphCommit]:
     """Look commits up where they may be: in the catalog of a branch, or in its log."""
     left = set(wanted)
@@ -58,7 +58,10 @@ def _found(
             for made in loaded.state.publishes
             if made.commit.graph_commit_id in left
         }
-        logged = log.find_all(sorted(left - held.keys()), native) if left - held.keys() else []
+        logged: Sequence[GraphCommit] = ()
+        if left - held.keys():
+            with unless_removed(root, COMMITS, native):
+                logged = log.find_all(sorted(left - held.keys()), native)
         for commit in (*held.values(), *logged):
             left.discard(commit.graph_commit_id)
             yield commit

@@ -24,6 +24,7 @@ from omnigraph_l2._leases.standing import Standing, bury, standing, store_time
 from omnigraph_l2._maintenance.report import CleanupReport, Swept
 from omnigraph_l2._maintenance.retention import doomed
 from omnigraph_l2._maintenance.survey import CatalogLine, Plan, Wanted, look
+from omnigraph_l2._maintenance.vanishing import unless_removed
 from omnigraph_l2._publishing.tickets import drawn_at
 from omnigraph_l2._references.resolving import References
 from omnigraph_l2._storage import Root
@@ -131,7 +132,9 @@ class Cleaner:
         else:
             paths = sorted(plan.needs.paths)
             parts += self.root.at_once(lambda path: self._table(path, plan, report), paths)
-        parts += [self._catalog(line, plan, report) for line in plan.lines]
+        for line in plan.lines:
+            with unless_removed(self.root, MANIFEST, line.native):
+                parts.append(self._catalog(line, plan, report))
         parts += [self._log(path, plan, report) for path in _LOGS]
         parts += [self._tickets(plan, report), self._documents(report)]
         for part in parts:
@@ -192,32 +195,34 @@ class Cleaner:
         for native in [None, *natives]:
             if native is not None and plan.is_dead(native, natives[native]):
                 continue
-            table = main if native is None else self.root.open(path, branch=native)
-            lineage = (path, native)
-            going = doomed(
-                table.version_files(),
-                floor=plan.needs.floors.get(lineage),
-                before=plan.quiet_since,
-                keep=[list(plan.needs.of(lineage)), _starts(natives.values(), native)],
-            )
-            orphans = table.explain_removal([]) if report.dry_run else table.remove_orphans()
-            found += attrs.evolve(
-                _nothing(report),
-                orphan_files=Swept(orphans.data_files, orphans.bytes),
-                failed=orphans.failed,
-            )
-            if going:
-                removed = self._remove(table, going, report)
-                size = removed.bytes - (orphans.bytes if report.dry_run else 0)
-                files = removed.data_files - (orphans.data_files if report.dry_run else 0)
-                found += attrs.evolve(
-                    _nothing(report),
-                    table_versions=Swept(removed.versions, size),
-                    data_files=files,
-                    failed=removed.failed,
-                )
-                failpoint(_TABLE)
+            with unless_removed(self.root, path, native):
+                table = main if native is None else self.root.open(path, branch=native)
+                floor = plan.needs.floors.get((path, native))
+                keep = [list(plan.needs.of((path, native))), _starts(natives.values(), native)]
+                files = table.version_files()
+                going = doomed(files, floor=floor, before=plan.quiet_since, keep=keep)
+                found += self._lineage(table, going, report)
         return found
+
+    def _lineage(self, table: Table, going: Sequence[int], report: CleanupReport) -> CleanupReport:
+        orphans = table.explain_removal([]) if report.dry_run else table.remove_orphans()
+        found = attrs.evolve(
+            _nothing(report),
+            orphan_files=Swept(orphans.data_files, orphans.bytes),
+            failed=orphans.failed,
+        )
+        if not going:
+            return found
+        removed = self._remove(table, going, report)
+        size = removed.bytes - (orphans.bytes if report.dry_run else 0)
+        files = removed.data_files - (orphans.data_files if report.dry_run else 0)
+        failpoint(_TABLE)
+        return found + attrs.evolve(
+            _nothing(report),
+            table_versions=Swept(removed.versions, size),
+            data_files=files,
+            failed=removed.failed,
+        )
 
     def _catalog(self, line: CatalogLine, plan: Plan, report: CleanupReport) -> CleanupReport:
         """Remove versions of one branch of the catalog that nobody can name any more."""
@@ -251,21 +256,18 @@ class Cleaner:
         for native in [None, *natives]:
             if native is not None and plan.is_dead(native, natives[native]):
                 continue
-            table = main if native is None else self.root.open(path, branch=native)
-            going = doomed(
-                table.version_files(),
-                floor=None,
-                before=before,
-                keep=[_starts(natives.values(), native)],
-            )
-            if going:
-                removed = self._remove(table, going, report)
-                found += attrs.evolve(
-                    _nothing(report),
-                    log_versions=Swept(removed.versions, removed.bytes),
-                    failed=removed.failed,
-                )
-                failpoint(_LOG)
+            with unless_removed(self.root, path, native):
+                table = main if native is None else self.root.open(path, branch=native)
+                keep = [_starts(natives.values(), native)]
+                going = doomed(table.version_files(), floor=None, before=before, keep=keep)
+                if going:
+                    removed = self._remove(table, going, report)
+                    found += attrs.evolve(
+                        _nothing(report),
+                        log_versions=Swept(removed.versions, removed.bytes),
+                        failed=removed.failed,
+                    )
+                    failpoint(_LOG)
         return found
 
     def _remove(self, table: Table, versions: Sequence[int], report: CleanupReport) -> Removed:

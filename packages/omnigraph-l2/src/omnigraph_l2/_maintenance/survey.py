@@ -24,7 +24,8 @@ from omnigraph_l2._leases.standing import Standing
 from omnigraph_l2._maintenance.bases import merged_moments
 from omnigraph_l2._maintenance.needs import Needs
 from omnigraph_l2._maintenance.retention import at_or_before, current_at
-from omnigraph_l2._manifest.catalog import load
+from omnigraph_l2._maintenance.vanishing import unless_removed, unless_untagged
+from omnigraph_l2._manifest.catalog import Loaded, load
 from omnigraph_l2._references.resolving import References
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, OPERATION_REFS
@@ -107,27 +108,29 @@ def look(
     for native in [None, *there.natives]:
         young = native is not None and wanted.now - there.natives[native].created_at < MARGIN
         if native in named or native in needed or young:
-            table = catalog if native is None else root.open(MANIFEST, branch=native)
             if young and native is not None:
                 needed |= {native}
-            lines.append(
-                CatalogLine(
-                    table=table,
-                    files=table.version_files(),
-                    is_all_needed=native not in named or young or run_of(native or "") is not None,
-                )
-            )
+            with unless_removed(root, MANIFEST, native):
+                table = catalog if native is None else root.open(MANIFEST, branch=native)
+                whole = native not in named or young or run_of(native or "") is not None
+                files = table.version_files()
+                lines.append(CatalogLine(table=table, files=files, is_all_needed=whole))
     standing = leases()
     since = min((each.since for each in standing.live), default=wanted.now)
-    first = {line.native: _first(line, root, standing, wanted) for line in lines}
+    first: dict[str | None, int] = {}
     needs = Needs()
     for line in lines:
-        versions = [each.version for each in line.files if each.version >= first[line.native]]
-        needs.follow(line.table, versions, root.place)
+        with unless_removed(root, MANIFEST, line.native):
+            oldest = _first(line, root, standing, wanted)
+            versions = [each.version for each in line.files if each.version >= oldest]
+            needs.follow(line.table, versions, root.place)
+            first[line.native] = oldest
+    lines = [line for line in lines if line.native in first]
     kept: dict[str | None, set[int]] = {}
     for tag in there.tags:
-        needs.add(references.at_tag(tag.name).state())
-        kept.setdefault(tag.native_branch, set()).add(tag.manifest_version)
+        with unless_untagged(root, tag):
+            needs.add(references.at_tag(tag.name).state())
+            kept.setdefault(tag.native_branch, set()).add(tag.manifest_version)
     _add_bases(root, there, lines, needs, kept)
     return Plan(
         there=there,
@@ -173,14 +176,17 @@ def _add_bases(
     }
     # The start of a branch may be its second version: rows of later commits are taken out then.
     moments |= {(native, version + 1) for native, version in moments}
-    heads = {line.native: load(line.table, root.place) for line in lines}
+    heads: dict[str | None, Loaded] = {}
+    for line in lines:
+        with unless_removed(root, MANIFEST, line.native):
+            heads[line.native] = load(line.table, root.place)
     for native, version in merged_moments(root, heads):
         # Of several commits in one write the first may be meant, with tables of the one before.
         moments |= {(native, version), (native, version - 1)}
     for native, version in moments:
         there_are = by_native.get(native)
         if there_are is not None and any(each.version == version for each in there_are.files):
-            with suppress(UnknownVersion):
+            with unless_removed(root, MANIFEST, native), suppress(UnknownVersion):
                 needs.add(load(there_are.table.at(version), root.place).state)
                 kept.setdefault(native, set()).add(version)
 
