@@ -85,7 +85,8 @@ class Attempt:
                 )
             with table_border(working.key):
                 base = self._branch.lineage(entry)
-                if not base.same_columns(working.base):
+                # Files that were written for one fork of the table cannot be read from another.
+                if not base.same_columns(working.base) or not working.fits(base):
                     raise ExpectedVersionMismatch(
                         table_key=working.key, expected=seen, actual=entry.table_version
                     )

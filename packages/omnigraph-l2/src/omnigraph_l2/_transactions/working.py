@@ -68,6 +68,12 @@ class WorkingTable:
         """Whether applying changed anything."""
         return self.current is not self.base
 
+    def fits(self, base: Table) -> bool:
+        """Tell whether what is written already can be read from the lineage of a version."""
+        return base.branch == self.base.branch or not any(
+            isinstance(each, Append | Overwrite) for each in self.operations
+        )
+
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
         self.entry, self.base, self.current, self.applied = entry, base, base, 0
