@@ -335,6 +335,8 @@ class TestRefs(RefStoreContract):
 class TestRepositories(RepositoryContract):
     """The contract suite, over a repository on local disk."""
 
+    examples = 1
+
     @pytest.fixture
     def repository(self, tmp_path):
         """Make an empty one."""
@@ -344,6 +346,18 @@ class TestRepositories(RepositoryContract):
     def reopened(self, tmp_path):
         """Open it again."""
         return lambda: Repository.open(tmp_path / "repo", durability="none")
+
+    @pytest.fixture
+    def fresh(self, tmp_path):
+        """Make one after the other."""
+        names = iter(range(1_000_000))
+
+        def made(schema):
+            place = tmp_path / f"graph-{next(names)}"
+            first = Repository.init(place, schema, durability="none")
+            return first, Repository.open(place, durability="none")
+
+        return made
 
 
 def test_a_small_repository(omnigraph_repo):

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
-from model import ENDS, Model, Rows, State, Types
 
 from omnigraph_l2 import UNRESOLVED, EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import MergeConflict, MergeConflicts
+from omnigraph_testing.contracts.merge_model import Model, Rows, State, Types
 
 _BRANCHES = ("main", "one", "two", "three")
+ENDS = {"edge:K": ("node:P", "node:P"), "edge:W": ("node:P", "node:C")}
 _ARROW = {"int": pa.int32(), "text": pa.string()}
 _NODES = tuple("abc")
 _EDGES = tuple("xyz")
@@ -87,7 +88,7 @@ class History:
 
     def __init__(self, place: str) -> None:
         self.repo = Repository.init(f"{place}/r", schema_of(_START), durability="none")
-        self.model = Model()
+        self.model = Model(ENDS)
         self.heads: dict[str, str] = {}
         self.turn = 0
         self.record("main", State(copy.deepcopy(_START), {key: {} for key in _START}))

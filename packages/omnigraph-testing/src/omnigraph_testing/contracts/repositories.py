@@ -9,6 +9,10 @@
         def reopened(self):
             return another_handle               # what ``reopened()`` gives sees the same place
 
+        @pytest.fixture
+        def fresh(self):
+            return two_handles                  # on a new, empty repository, for each schema given
+
 Always: it uses public names of omnigraph_l2 only. Not here: what happens when processes race or
 die; that needs the real place, and ``crash`` and ``histories``.
 """
@@ -36,6 +40,7 @@ from omnigraph_l2.errors import (
     UnknownTable,
     UnknownVersion,
 )
+from omnigraph_testing.contracts._graph_machine import Fresh, run_graph_against_model
 from omnigraph_testing.contracts._repository_machine import run_against_model
 
 __all__ = ["SCHEMA", "RepositoryContract"]
@@ -52,7 +57,10 @@ def _ids(repository: Repository, table_key: str) -> list[str]:
 
 
 class RepositoryContract:
-    """Subclass it, override ``repository`` and ``reopened``, and run pytest."""
+    """Subclass it, override ``repository``, ``reopened`` and ``fresh``, and run pytest."""
+
+    examples = 5
+    """How many histories of a whole graph are tried."""
 
     @pytest.fixture
     def repository(self) -> Repository:
@@ -62,6 +70,11 @@ class RepositoryContract:
     @pytest.fixture
     def reopened(self) -> Callable[[], Repository]:
         """Give what opens another handle on the same repository."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def fresh(self) -> Fresh:
+        """Give what makes an empty repository with a schema at a new place; two handles on it."""
         raise NotImplementedError
 
     def test_a_new_repository_has_its_tables_and_one_commit(self, repository: Repository) -> None:
@@ -243,3 +256,7 @@ class RepositoryContract:
     ) -> None:
         """Random transactions, good and bad, beside dictionaries."""
         run_against_model(repository, reopened)
+
+    def test_a_whole_graph_behaves_as_a_plain_model(self, fresh: Fresh) -> None:
+        """Branches three deep, tags, merges, reverts, runs, diffs, feeds, upkeep, new types."""
+        run_graph_against_model(fresh, examples=self.examples)

@@ -1,20 +1,31 @@
-"""What merging means, said once more over whole states held in memory: slow, and plain."""
+"""What merging means, said once more over whole states held in memory: slow, and plain.
+
+Always: a merge is decided from the states of commits alone, one value after the other. It shares
+no code with what it is compared with.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from omnigraph_l2 import UNRESOLVED
 
-CLASH = object()
-Types = dict[str, dict[str, str]]
-"""The properties of each type: their Arrow types, by name."""
-Rows = dict[str, dict[str, dict[str, Any]]]
-ENDS = {"edge:K": ("node:P", "node:P"), "edge:W": ("node:P", "node:C")}
+__all__ = ["Ends", "Model", "Outcome", "Row", "Rows", "State", "Types"]
+
+_CLASH: Final = object()
+_ROUNDS: Final = 10
+
+Types: TypeAlias = dict[str, dict[str, str]]
+"""The properties of each type: what stands for their Arrow types, by name."""
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = dict[str, dict[str, Row]]
+"""The rows of each table, by id."""
+Ends: TypeAlias = Mapping[str, tuple[str, str]]
+"""The node tables that each edge table names in ``src`` and ``dst``."""
 
 
 @attrs.define
@@ -36,45 +47,62 @@ class Outcome:
 
 
 class Model:
-    """All commits there are, by id."""
+    """All commits there ever were, by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, ends: Ends) -> None:
+        """Begin with none. ``ends`` tells between which node tables the edges go."""
+        self.ends = ends
         self.commits: dict[str, State] = {}
+        self.forgotten: set[str] = set()
+        """Those of branches that were deleted: nobody knows what they come from."""
+
+    def line(self, commit_id: str) -> list[str]:
+        """Give a commit and what was before it on its branch, newest first."""
+        found = [commit_id]
+        while parents := self.commits[found[-1]].parents:
+            found.append(parents[0])
+        return found
 
     def ancestors(self, commit_id: str) -> set[str]:
-        """Give a commit and all that it comes from."""
+        """Give a commit and all that it is known to come from."""
         found, todo = set(), [commit_id]
         while todo:
             each = todo.pop()
             if each not in found:
                 found.add(each)
-                todo += self.commits[each].parents
+                if each not in self.forgotten:
+                    todo += self.commits[each].parents
         return found
 
     def bases(self, ours: list[str], theirs: list[str]) -> list[str]:
-        """Give the best common ancestors, newest first."""
+        """Give the best common ancestors, newest first; none where nobody knows them."""
         one, other = (set().union(*map(self.ancestors, tips)) for tips in (ours, theirs))
         common = one & other
         below = set().union(*(self.ancestors(each) - {each} for each in common))
-        return sorted(common - below, key=lambda each: -self.commits[each].age)
+        best = common - below
+        if best & self.forgotten:
+            return []
+        return sorted(best, key=lambda each: -self.commits[each].age)
 
     def value(self, tips: list[str], read: Callable[[State], Any]) -> Any:
         """Give a value in the merge of some commits."""
+        if not tips:
+            return _CLASH
         if len(tips) == 1:
             return read(self.commits[tips[0]])
         *left, last = tips
         mine, other = self.value(left, read), read(self.commits[last])
-        if mine is not CLASH and mine == other:
+        if mine is not _CLASH and mine == other:
             return mine
-        return settle(self.value(self.bases(left, [last]), read), mine, other)
+        return _settle(self.value(self.bases(left, [last]), read), mine, other)
 
     def merge(self, ours: str, theirs: str, strategy: Any) -> Outcome:
-        """Merge one commit into another."""
+        """Merge one commit into another. A function is asked with kind, id and both rows."""
         return self.three_way(self.bases([ours], [theirs]), ours, theirs, strategy)
 
     def three_way(self, base: list[str], ours: str, theirs: str, strategy: Any) -> Outcome:
         """Merge by the rule, types first."""
-        work = Work(self, base, self.commits[ours], self.commits[theirs], strategy)
+        work = _Work(self, base, self.commits[ours], self.commits[theirs], strategy)
         work.settle_types()
         work.keep_ends_together()
         work.settle_rows()
@@ -91,7 +119,7 @@ class Model:
 
 
 @attrs.define
-class Work:
+class _Work:
     """One merge, on its way."""
 
     model: Model
@@ -119,8 +147,8 @@ class Work:
 
     def keep_ends_together(self) -> None:
         """Let no edge type be without its node types."""
-        for _ in range(10):
-            for edge, ends in ENDS.items():
+        for _ in range(_ROUNDS):
+            for edge, ends in self.model.ends.items():
                 for node in set(ends):
                     if self.has(edge) and not self.has(node):
                         self.conflicts.add((node, None, "drop_vs_change"))
@@ -160,8 +188,8 @@ class Work:
     def settle_row(self, key: str, row_id: str) -> Any:
         """Merge one row."""
         before, a, b = self.sides(key, row_id, self.types[key])
-        chosen = settle(before, a, b)
-        if chosen is not CLASH:
+        chosen = _settle(before, a, b)
+        if chosen is not _CLASH:
             return chosen
         kind = "divergent_insert" if before is None else "divergent_update"
         if a is None or b is None:
@@ -178,14 +206,14 @@ class Work:
         """Give a row as the base, ours and theirs have it."""
 
         def read(state: State) -> Any:
-            return row_of(state, key, row_id, columns)
+            return _row_of(state, key, row_id, columns)
 
         return self.model.value(self.base, read), read(self.mine), read(self.other)
 
     def settle_dangling(self) -> bool:
         """Settle edges that have lost a node; tell whether anything moved."""
         moved = False
-        for edge, ends in ENDS.items():
+        for edge, ends in self.model.ends.items():
             for row_id, row in sorted(self.rows.get(edge, {}).items()):
                 for column, node in zip(("src", "dst"), ends, strict=True):
                     end = row[column]
@@ -209,7 +237,7 @@ class Work:
             self.take(key, self.strategy)
             return True
         side = self.mine if self.strategy == "ours" else self.other
-        row = row_of(side, key, row_id, self.types.get(key, {}))
+        row = _row_of(side, key, row_id, self.types.get(key, {}))
         if key not in self.rows or self.rows[key].get(row_id) == row:
             return False
         if row is None:
@@ -223,7 +251,7 @@ class Work:
         ids = {*side.rows[key], *self.model.all_ids(self.base, key)}
         columns = side.types[key]
         return any(
-            self.sides(key, row_id, columns)[0] != row_of(side, key, row_id, columns)
+            self.sides(key, row_id, columns)[0] != _row_of(side, key, row_id, columns)
             for row_id in ids
         )
 
@@ -232,7 +260,7 @@ class Work:
         a, b = self.mine.types.get(key), self.other.types.get(key)
         before = self.model.value(self.base, lambda state: state.types.get(key))
         if a is not None and b is not None:
-            merged = properties(before, a, b)
+            merged = _properties(before, a, b)
             return "divergent_schema" if merged is None else merged
         if before is None:
             return "ours" if b is None else "theirs"
@@ -244,39 +272,39 @@ class Work:
         return "theirs" if b is None else "ours"
 
 
-def properties(base: Any, ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str] | None:
+def _properties(base: Any, ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str] | None:
     """Merge the properties of a type, or give None."""
-    whole = settle(base, ours, theirs)
-    if whole is not CLASH:
+    whole = _settle(base, ours, theirs)
+    if whole is not _CLASH:
         return dict(whole)
-    if base is CLASH or base is None:
+    if base is _CLASH or base is None:
         return None
     each = {
-        name: settle(base.get(name), ours.get(name), theirs.get(name))
+        name: _settle(base.get(name), ours.get(name), theirs.get(name))
         for name in {*ours, *theirs, *base}
     }
-    if CLASH in each.values():
+    if _CLASH in each.values():
         return None
     return {name: type_ for name, type_ in each.items() if type_ is not None}
 
 
-def settle(base: Any, ours: Any, theirs: Any) -> Any:
+def _settle(base: Any, ours: Any, theirs: Any) -> Any:
     """Apply the rule to one value."""
-    if ours is not CLASH and ours == theirs:
+    if ours is not _CLASH and ours == theirs:
         return ours
-    if base is not CLASH and base == theirs:
+    if base is not _CLASH and base == theirs:
         return ours
-    if base is not CLASH and base == ours:
+    if base is not _CLASH and base == ours:
         return theirs
-    return CLASH
+    return _CLASH
 
 
-def row_of(state: State, key: str, row_id: str, columns: dict[str, str]) -> Any:
+def _row_of(state: State, key: str, row_id: str, columns: dict[str, str]) -> Any:
     """Give a row in the columns of a merged table; None where it is not there."""
     row = state.rows.get(key, {}).get(row_id)
     if row is None:
         return None
-    fixed = ("id", "src", "dst") if key in ENDS else ("id",)
+    fixed = ("id", "src", "dst") if key.startswith("edge:") else ("id",)
     has = state.types[key]
     return {name: row[name] for name in fixed} | {
         name: row[name] if has.get(name) == type_ else None for name, type_ in columns.items()
