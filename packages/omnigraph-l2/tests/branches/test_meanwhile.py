@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,13 @@ from branchwork import PERSON, append, people
 
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import GraphCommit, Repository
-from omnigraph_l2.errors import BranchExists, CorruptRepository, RunConflict, UnknownBranch
+from omnigraph_l2.errors import (
+    BranchExists,
+    CorruptRepository,
+    RunConflict,
+    SnapshotExpired,
+    UnknownBranch,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -156,18 +163,20 @@ def test_a_table_of_a_run_changes_at_the_last_moment(
     assert local.snapshot().tables["node:Company"].row_count == (key != PERSON)
 
 
+@pytest.mark.parametrize("of", ["__manifest", "nodes"])
 @pytest.mark.parametrize("by_name", [True, False], ids=["deleted", "damaged"])
-def test_a_branch_whose_files_are_going(local: Repository, *, by_name: bool) -> None:
+def test_a_branch_whose_files_are_going(local: Repository, of: str, *, by_name: bool) -> None:
     """Who meets a deletion half way is told that the branch is gone; damage is told as damage."""
     native = local.branches.create("side").native_branch
     append(local, "cat", branch="side")
-    catalog = Path(local.uri) / "__manifest" / "tree" / str(native)
-    gone = UnknownBranch if by_name else CorruptRepository
+    place = Path(local.uri) / (
+        of if of == "__manifest" else local.snapshot().tables[PERSON].table_path
+    )
+    gone = UnknownBranch if by_name else (CorruptRepository, SnapshotExpired)
     with pytest.raises(gone), local.transaction("side") as tx:  # noqa: PT012 - it ends here
         tx.append(PERSON, [{"id": "dan"}])
         with Repository.open(local.uri, durability="none") as other:
             append(other, "eve", branch="side")
         if by_name:
             (Path(local.uri) / "_refs" / "branches" / "side.json").unlink()
-        for file in (catalog / "data").iterdir():
-            file.unlink()
+        shutil.rmtree(place / "tree" / str(native) / ("data" if of == "__manifest" else "."))

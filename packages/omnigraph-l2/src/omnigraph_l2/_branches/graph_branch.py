@@ -7,6 +7,7 @@ without harm. The next writer completes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from heapq import merge
 from typing import Final
@@ -20,6 +21,7 @@ from omnigraph_l2._branches.pointers import Pointers
 from omnigraph_l2._catalog.changes import Intent
 from omnigraph_l2._catalog.commits import EPOCH, GraphCommit, Published
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
+from omnigraph_l2._errors.translating import border, table_border
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._leases import Hold, Leases
@@ -28,7 +30,14 @@ from omnigraph_l2._publishing.publisher import Publisher, Surroundings
 from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
-from omnigraph_l2.errors import OmniGraphError
+from omnigraph_l2.errors import (
+    CorruptRepository,
+    OmniGraphError,
+    SnapshotExpired,
+    StorageError,
+    TableContention,
+    UnknownBranch,
+)
 
 __all__ = ["GraphBranch"]
 
@@ -93,6 +102,22 @@ class GraphBranch:
     def hold(self) -> Hold:
         """Hold on to what is there from now on: before what a publish stands on is read."""
         return self._leases.hold(writes=True)
+
+    @contextmanager
+    def border(self, table_key: str | None = None) -> Iterator[None]:
+        """Let nothing of the layer below out; a branch that is being deleted looks damaged."""
+        try:
+            with border() if table_key is None else table_border(table_key):
+                yield
+        except (CorruptRepository, SnapshotExpired, StorageError, TableContention) as error:
+            if self.native is None:
+                raise
+            gone = False
+            with suppress(L1Error, OmniGraphError):  # where the store fails, it fails here too
+                gone = self._is_gone()
+            if not gone:
+                raise
+            raise UnknownBranch(place=self._root.place, branch=self.name) from error
 
     def _is_gone(self) -> bool:
         pointer = self._pointers.get(self.name)

@@ -24,7 +24,6 @@ from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._data.incoming import Incoming, incoming
 from omnigraph_l2._data.spool import Spool
-from omnigraph_l2._errors.translating import border, table_border
 from omnigraph_l2._events import emit
 from omnigraph_l2._given import check_key, listed_ids
 from omnigraph_l2._leases import Hold
@@ -106,7 +105,7 @@ class Transaction:
         if self._ended != "not begun":
             raise TransactionClosed(what="transaction", state=self._ended)
         self._root.check_open()
-        with border():
+        with self._branch.border():
             self._hold = self._branch.hold()
             self._state = self._branch.catalog.refresh().state
             version = self._state.version
@@ -123,12 +122,12 @@ class Transaction:
     ) -> None:
         try:
             if kind is None:
-                with border():
+                with self._branch.border():
                     self.commit = self._repeats or self._commit()
                 self._ended = "committed"
             else:
                 self._ended = "abandoned"
-            with border():
+            with self._branch.border():
                 self._reads.keep()
         except UnknownBranch as gone:
             self._ended = "failed"
@@ -155,7 +154,7 @@ class Transaction:
     def snapshot(self) -> Snapshot:
         """The graph as this transaction found it, without its own changes."""
         state = self._open_state()
-        with border():
+        with self._branch.border():
             head = self._branch.head(state)
             return Snapshot(self._root, self._branch.name, state, head, self._hold)
 
@@ -195,7 +194,7 @@ class Transaction:
             if not isinstance(given, str):
                 reason = 'a filter is text, as in "age > 3"'
                 raise InvalidFilter(table_key=table_key, filter=repr(given), reason=reason)
-            with table_border(table_key):
+            with self._branch.border(table_key):
                 working.base.count(predicate)  # an invalid filter is told here, not at the end
             self._do(working, DeleteWhere(predicate=predicate))
         else:
@@ -230,7 +229,7 @@ class Transaction:
         filter: str | None = None,  # noqa: A002 - the name in the API contract
     ) -> pa.Table:
         """Read rows, with what this transaction did to them so far."""
-        with table_border(table_key):
+        with self._branch.border(table_key):
             return self._current(table_key).read(columns, filter)
 
     def scan(
@@ -240,7 +239,7 @@ class Transaction:
         filter: str | None = None,  # noqa: A002
     ) -> pa.RecordBatchReader:
         """Read the same in batches."""
-        with table_border(table_key):
+        with self._branch.border(table_key):
             return self._current(table_key).scan(columns, filter)
 
     def expect(self, table_key: str, version: int | None = None) -> None:
@@ -267,7 +266,7 @@ class Transaction:
         working = self._working.get(table_key)
         if working is None:
             entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
-            with table_border(table_key):
+            with self._branch.border(table_key):
                 base = self._branch.lineage(entry)
             working = WorkingTable(
                 entry=entry,
@@ -326,7 +325,7 @@ class Transaction:
                 yield batch
 
         reader = pa.RecordBatchReader.from_batches(coming.schema, passing())
-        with data_border(working.key), table_border(working.key):
+        with data_border(working.key), self._branch.border(working.key):
             written = working.base.write(reader)
         return (written,), ids, ends
 
