@@ -202,7 +202,7 @@ def _can_be_read(dataset: LanceDataset, names: set[str]) -> bool:
 
 def _is_newest(dataset: LanceDataset, directory: Path) -> bool:
     return is_newest(directory, dataset.version) or (
-        newest_first(directory)[0][0] == dataset.version
+        [number for number, _ in newest_first(directory)[:1]] == [dataset.version]
     )
 
 
