@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetExists,
     DatasetNotFound,
+    L1Error,
     NotADataset,
 )
 from omnigraph_l1.failpoints import declare, failpoint
@@ -170,6 +172,9 @@ def _refuse_other(root: Root, catalog: Table, schema: GraphSchema) -> None:
     begun_with = (catalog.schema.metadata or {}).get(_FINGERPRINT_KEY)
     if begun_with is None:
         raise RepositoryExists(place=root.place, found="a repository")
+    # Lance lets two make it at once, one on top of the other: the first version decides.
+    with suppress(L1Error):
+        begun_with = (catalog.at(1).schema.metadata or {}).get(_FINGERPRINT_KEY)
     if begun_with != _fingerprint(schema):
         found = (
             "a creation with another schema that is not finished; finish it with that schema, or "
