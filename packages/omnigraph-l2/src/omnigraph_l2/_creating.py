@@ -10,7 +10,7 @@ anything else is left as it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
@@ -169,18 +169,25 @@ def _refuse_taken(root: Root, pointers: Pointers, schema: GraphSchema) -> None:
 
 
 def _refuse_other(root: Root, catalog: Table, schema: GraphSchema) -> None:
-    begun_with = (catalog.schema.metadata or {}).get(_FINGERPRINT_KEY)
-    if begun_with is None:
+    if not was_begun(catalog):
         raise RepositoryExists(place=root.place, found="a repository")
-    # Lance lets two make it at once, one on top of the other: the first version decides.
-    with suppress(L1Error):
-        begun_with = (catalog.at(1).schema.metadata or {}).get(_FINGERPRINT_KEY)
-    if begun_with != _fingerprint(schema):
+    if _begun_with(catalog).get(_FINGERPRINT_KEY) != _fingerprint(schema):
         found = (
             "a creation with another schema that is not finished; finish it with that schema, or "
             "remove what it left"
         )
         raise RepositoryExists(place=root.place, found=found)
+
+
+def _begun_with(catalog: Table) -> Mapping[bytes, bytes]:
+    """Tell what a creation began with.
+
+    Lance lets two make the catalog at once, one on top of the other, and L1 puts the first back a
+    moment later. So the first version decides, and not the one that is seen in between.
+    """
+    with suppress(L1Error):
+        catalog = catalog.at(1)
+    return catalog.schema.metadata or {}
 
 
 def _catalog(
@@ -253,7 +260,7 @@ def _genesis(root: Root, catalog: Table, version: int) -> str:
     log = GraphLog(root)
     first = log.head(None)
     if first is None:
-        planned = json.loads((catalog.schema.metadata or {})[_GENESIS_KEY])
+        planned = json.loads(_begun_with(catalog)[_GENESIS_KEY])
         first = GraphCommit(
             graph_commit_id=planned["graph_commit_id"],
             parent_commit_id=None,
