@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from branchwork import PERSON, append, people
 
 from omnigraph_l1 import Table, unique_branch_name
-from omnigraph_l2 import Repository
+from omnigraph_l2 import Repository, Transaction
 from omnigraph_l2._branches.graph_branch import GraphBranch
-from omnigraph_l2.errors import ExpectedVersionMismatch
+from omnigraph_l2.errors import DuplicateIds
 
 
-def test_the_slower_is_told_to_look_again(
-    local: Repository, monkeypatch: pytest.MonkeyPatch
+def by_staging(tx: Transaction) -> None:
+    """Add rows as another process might write them, and an empty part."""
+    target = tx.stage(PERSON)
+    tx.append_staged(PERSON, [target.write([{"id": "slow"}]), target.write([])])
+
+
+WRITES: dict[str, Callable[[Transaction], object]] = {
+    "append": lambda tx: tx.append(PERSON, [{"id": "slow"}]),
+    "staged": by_staging,
+    "upsert": lambda tx: tx.upsert(PERSON, [{"id": "slow"}]),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+def test_the_slower_goes_over_to_the_other_fork(
+    local: Repository, monkeypatch: pytest.MonkeyPatch, write: Callable[[Transaction], object]
 ) -> None:
-    """What it had written belongs to its own fork: a lost race, and not a wrong call."""
+    """What it had written lies in its own fork, and comes along: nobody has lost anything."""
     local.branches.create("side")
-    slow = local.transaction("side")
-    slow.__enter__()
-    slow.append(PERSON, [{"id": "slow"}])
-    with monkeypatch.context() as patch, Repository.open(local.uri) as other:
-        patch.setattr(GraphBranch, "_forked_before", _another)
-        append(other, "quick", branch="side")
-    with pytest.raises(ExpectedVersionMismatch):
-        slow.__exit__(None, None, None)
-    local.retry(lambda tx: tx.append(PERSON, [{"id": "slow"}]), "side")
+    with local.transaction("side") as tx:
+        write(tx)
+        with monkeypatch.context() as patch, Repository.open(local.uri) as other:
+            patch.setattr(GraphBranch, "_forked_before", _another)
+            append(other, "quick", branch="side")
     assert people(local, "side") == "ann bob quick slow"
+    assert people(local) == "ann bob"
+    with pytest.raises(DuplicateIds), local.transaction("side") as tx:
+        tx.append(PERSON, [{"id": "slow"}])
 
 
 def _another(branch: GraphBranch, _path: str, pinned: Table) -> Table:

@@ -28,7 +28,6 @@ from omnigraph_l2._maintenance import survey
 from omnigraph_l2.errors import (
     BranchExists,
     BranchInUse,
-    ExpectedVersionMismatch,
     MergeConflicts,
     OmniGraphError,
     SnapshotExpired,
@@ -69,7 +68,6 @@ _TAKEN = "somebody made it first"
 _CLASH = "both sides have changed the same row: one of the shared ones"
 _OLD = "nobody holds a lease on a moment as old, and cleanup keeps nothing for its age"
 _USED = "a branch started from it, or a tag names its commit, and nobody said force"
-_FORKED = "two forked the table at once, each its own way: files of one are nothing to the other"
 
 ALLOWED: Final[Mapping[str, Mapping[type[OmniGraphError], str]]] = {
     "write main": {},
@@ -77,8 +75,8 @@ ALLOWED: Final[Mapping[str, Mapping[type[OmniGraphError], str]]] = {
     "create from commit": {BranchExists: _TAKEN, SnapshotExpired: _OLD},
     "create from tag": {BranchExists: _TAKEN, UnknownReference: "somebody deleted the tag"},
     "create deeper": {BranchExists: _TAKEN, UnknownReference: _GONE, UnknownBranch: _GONE},
-    "write": {UnknownBranch: _GONE, ExpectedVersionMismatch: _FORKED},
-    "write deeper": {UnknownBranch: _GONE, ExpectedVersionMismatch: _FORKED},
+    "write": {UnknownBranch: _GONE},
+    "write deeper": {UnknownBranch: _GONE},
     "merge": {UnknownReference: _GONE, UnknownBranch: _GONE, MergeConflicts: _CLASH},
     "update": {UnknownBranch: _GONE, MergeConflicts: _CLASH},
     "revert": {MergeConflicts: _CLASH, SnapshotExpired: _OLD},

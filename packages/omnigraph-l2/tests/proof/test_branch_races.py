@@ -13,8 +13,7 @@ from fleet import Place, assert_linear, at_once, scaled
 from omnigraph_l2 import Repository, Snapshot
 from omnigraph_l2.errors import UnknownBranch
 
-# Not in CI before it has passed at full size: see docs/proof.md.
-pytestmark = [pytest.mark.usefixtures("processes"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("processes")
 
 _PROCESSES = 4
 _OPERATIONS = 1_000

@@ -85,8 +85,7 @@ class Attempt:
                 )
             with table_border(working.key):
                 base = self._branch.lineage(entry)
-                # Files that were written for one fork of the table cannot be read from another.
-                if not base.same_columns(working.base) or not working.fits(base):
+                if not base.same_columns(working.base):
                     raise ExpectedVersionMismatch(
                         table_key=working.key, expected=seen, actual=entry.table_version
                     )

@@ -68,14 +68,10 @@ class WorkingTable:
         """Whether applying changed anything."""
         return self.current is not self.base
 
-    def fits(self, base: Table) -> bool:
-        """Tell whether what is written already can be read from the lineage of a version."""
-        return base.branch == self.base.branch or not any(
-            isinstance(each, Append | Overwrite) for each in self.operations
-        )
-
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
+        if base.branch != self.base.branch:
+            self.operations = [self._carried(each, base) for each in self.operations]
         self.entry, self.base, self.current, self.applied = entry, base, base, 0
         self.is_finished = False
         self._forget()
@@ -107,6 +103,19 @@ class WorkingTable:
         self._forget()
         for operation in self.operations:
             operation.close()
+
+    def _carried(self, operation: Operation, base: Table) -> Operation:
+        """Write rows again where another fork of the table was published than they lie in.
+
+        Files of one fork cannot be read from another. So they are committed where they lie, in a
+        version that nobody publishes, and read from there.
+        """
+        if not isinstance(operation, Append | Overwrite):
+            return operation
+        alone = commit_exactly(self.base, lambda on: on.stage_written(operation.written))
+        new = alone.fragments().keys() - self.base.fragments().keys()
+        written = (base.write(alone.scan(fragments=new)),) if new else ()
+        return attrs.evolve(operation, written=written)
 
     def _learn(self, before: Table, operation: Operation) -> None:
         if not isinstance(operation, Append) or operation.ids is None:
