@@ -56,6 +56,13 @@ _METADATA_CACHE_BYTES: Final = 32 * 1024 * 1024
 _INDEX_CACHE_BYTES: Final = 256 * 1024 * 1024
 
 
+def _new_session() -> Any:
+    """Make caches. By itself Lance keeps up to 7 GB for each dataset."""
+    return lance.Session(  # type: ignore[attr-defined]  # it is public, and not in the list
+        metadata_cache_size_bytes=_METADATA_CACHE_BYTES, index_cache_size_bytes=_INDEX_CACHE_BYTES
+    )
+
+
 @attrs.frozen(eq=False)
 class Caches:
     """Caches of Lance, empty at first, for datasets that are opened with them.
@@ -63,7 +70,7 @@ class Caches:
     Datasets share those of the process otherwise; then what is missing on disk may not be noticed.
     """
 
-    _session: Any = attrs.field(factory=lambda: _new_session(), init=False, repr=False)  # noqa: PLW0108
+    _session: Any = attrs.field(factory=_new_session, init=False, repr=False)
 
 
 def open_pinned(
@@ -245,13 +252,6 @@ def _checkout(
 def _session(_pid: int) -> Any:
     """Give the caches of this process, which all its datasets share."""
     return _new_session()
-
-
-def _new_session() -> Any:
-    """Make caches. By itself Lance keeps up to 7 GB for each dataset."""
-    return lance.Session(  # type: ignore[attr-defined]  # it is public, and not in the list
-        metadata_cache_size_bytes=_METADATA_CACHE_BYTES, index_cache_size_bytes=_INDEX_CACHE_BYTES
-    )
 
 
 def _newest_whole_main(place: Place, session: Any) -> LanceDataset:
