@@ -35,6 +35,7 @@ PUBLIC: dict[str, set[str]] = {
         "TransactionKind",
         "VersionFile",
         "WriteTarget",
+        "WrittenChanges",
         "WrittenFragments",
         "classify",
         "conflict",
@@ -104,6 +105,8 @@ PUBLIC: dict[str, set[str]] = {
     },
     "omnigraph_spark": {
         "OmniGraphSparkError",
+        "register",
+        "session",
     },
     "omnigraph_testing": {
         "Aborted",

@@ -32,6 +32,19 @@ def upsert(place: str) -> None:
     Table.open(place).upsert(rows("a", "new", age=2), "id")
 
 
+def change(place: str) -> None:
+    """Change one row and add one, as many writers do."""
+    table = Table.open(place)
+    row = table.read(columns=["_rowid", "_rowaddr"], filter="id = 'a'").to_pydict()
+    part = table.write_changes(
+        updated=rows("a", age=2),
+        row_ids=row["_rowid"],
+        inserted=rows("new"),
+        addresses=row["_rowaddr"],
+    )
+    table.commit(table.stage_changed([part], key="id"))
+
+
 def delete(place: str) -> None:
     """Take a row away."""
     Table.open(place).delete("id = 'd'")
@@ -90,6 +103,7 @@ def fork(place: str) -> None:
 WORK = {
     append: "a b c d new",
     upsert: "a b c d new",
+    change: "a b c d new",
     delete: "a b c",
     overwrite: "x y",
     merge: "a b c d new",

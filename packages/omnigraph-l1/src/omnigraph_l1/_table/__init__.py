@@ -1,12 +1,13 @@
 """One Lance dataset: the front door of this folder.
 
 ``pinned`` is the state that all others take. ``wholeness`` and ``opening`` make it, ``creating``
-makes the dataset. ``fitting``, ``staging``, ``deleting`` and ``shipping`` prepare changes that
-nobody sees; ``outcomes``, ``committing``, ``merging`` and ``restoring`` make them visible and prove
-on what; ``flushing`` brings them to the platter. ``reading``, ``delta``, ``refs``, ``upkeep`` and
-``indexing`` are what their names say. ``table`` only delegates.
+makes the dataset. ``fitting``, ``staging``, ``deleting``, ``shipping`` and ``changing`` prepare
+changes that nobody sees; ``outcomes``, ``committing``, ``merging`` and ``restoring`` make them
+visible and prove on what; ``flushing`` brings them to the platter. ``reading``, ``delta``,
+``refs``, ``upkeep`` and ``indexing`` are what their names say. ``table`` only delegates.
 """
 
+from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.delta import Delta
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
@@ -38,6 +39,7 @@ __all__ = [
     "TagInfo",
     "VersionFile",
     "WriteTarget",
+    "WrittenChanges",
     "WrittenFragments",
     "first_names",
     "list_objects",

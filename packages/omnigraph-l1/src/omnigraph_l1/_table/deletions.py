@@ -19,7 +19,7 @@ from omnigraph_l1._places import Place
 from omnigraph_l1._table.objects import read_object
 from omnigraph_l1._table.pinned import Pinned
 
-__all__ = ["deleted_rows"]
+__all__ = ["deleted_rows", "read_deletions"]
 
 _WITHOUT_RUNS, _WITH_RUNS = 12346, 12347
 _OFFSETS_FROM = 4
@@ -35,6 +35,12 @@ def deleted_rows(pinned: Pinned, fragment: int) -> pa.UInt32Array | None:
         file = None if known is None else known.metadata.deletion_file
         if file is None:
             return pa.array([], pa.uint32())
+    return read_deletions(pinned, fragment, file)
+
+
+def read_deletions(pinned: Pinned, fragment: int, file: Any) -> pa.UInt32Array | None:
+    """Read the places of rows that a file marks, whichever version it is of."""
+    with lance_border(pinned.place):
         folder = _folder(pinned, file.base_id)
     data = read_object(pinned.storage, folder + file.path(fragment))
     return None if data is None else _parsed(data, file)

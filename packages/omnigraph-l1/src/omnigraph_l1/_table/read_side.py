@@ -6,14 +6,24 @@ versions are those of the moment: they belong to no version.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._places import Place
-from omnigraph_l1._table import comparing, deletions, indexing, listing, opening, reading, refs
+from omnigraph_l1._table import (
+    changing,
+    comparing,
+    deletions,
+    indexing,
+    listing,
+    opening,
+    reading,
+    refs,
+)
+from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.delta import Delta, delta
 from omnigraph_l1._table.indexing import IndexInfo
 from omnigraph_l1._table.listing import VersionFile
@@ -149,6 +159,14 @@ class ReadSide:
     def deleted_rows(self, fragment: int) -> pa.UInt32Array | None:
         """Give the places of a fragment's deleted rows; None where that cannot be told."""
         return deletions.deleted_rows(self._pinned, fragment)
+
+    def fits(self, written: Iterable[WrittenChanges]) -> bool:
+        """Tell whether changes of rows hold here: whether nobody changed rows beside theirs."""
+        return changing.fits(self._pinned, written)
+
+    def marked_places(self, written: WrittenChanges) -> Iterator[tuple[int, pa.UInt32Array]]:
+        """Give the places of the rows that a change takes out, fragment by fragment."""
+        return changing.marked_places(self._pinned, written)
 
     def find(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Protocol
 
 import attrs
 from lance import FragmentMetadata, LanceOperation
@@ -29,7 +30,28 @@ from omnigraph_l1._table.staging import (
 )
 from omnigraph_l1.errors import InvalidRequest
 
-__all__ = ["WriteTarget", "WrittenFragments", "stage_written", "target", "write"]
+__all__ = [
+    "WriteTarget",
+    "WrittenFragments",
+    "check_origin",
+    "opened",
+    "stage_written",
+    "target",
+    "write",
+]
+
+
+class Origin(Protocol):
+    """For what it was written."""
+
+    @property
+    def place(self) -> str: ...
+    @property
+    def branch(self) -> str | None: ...
+    @property
+    def branch_identity(self) -> str | None: ...
+    @property
+    def columns(self) -> str: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -59,12 +81,16 @@ class WriteTarget:
 
     def write(self, data: ArrowData) -> WrittenFragments:
         """Write rows as fragments that nobody sees yet, and flush them where that is needed."""
-        if self.branch is not None and self.branch_identity is not None:
-            check_branch_identity(self.storage, self.branch, self.branch_identity)
-        pinned = open_pinned(
-            self.storage, branch=self.branch, version=self.version, durability=self.durability
-        )
-        return write(pinned, data)
+        return write(opened(self), data)
+
+
+def opened(where: WriteTarget) -> Pinned:
+    """Open what a target points to."""
+    if where.branch is not None and where.branch_identity is not None:
+        check_branch_identity(where.storage, where.branch, where.branch_identity)
+    return open_pinned(
+        where.storage, branch=where.branch, version=where.version, durability=where.durability
+    )
 
 
 def write(pinned: Pinned, data: ArrowData) -> WrittenFragments:
@@ -105,24 +131,29 @@ def stage_written(
     ]
     columns = columns_of(pinned.dataset.lance_schema)
     for part in parts:
-        if (part.place, part.branch) != (str(pinned.place), pinned.branch):
-            reason = (
-                f"fragments written for {part.place}, branch {part.branch!r}, cannot be read from "
-                f"branch {pinned.branch!r} here; write them with this handle's target"
-            )
-            raise InvalidRequest(place=str(pinned.place), reason=reason)
-        if part.branch_identity != pinned.branch_identity:
-            reason = (
-                f"these fragments were written for another branch that was called {part.branch!r}; "
-                "write them with this handle's target"
-            )
-            raise InvalidRequest(place=str(pinned.place), reason=reason)
-        if part.columns != columns:
-            reason = "the columns were changed after these fragments were written; write them again"
-            raise InvalidRequest(place=str(pinned.place), reason=reason)
+        check_origin(pinned, part, columns)
     fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
     refuse_repeated(pinned, fragments)
     rows = sum(part.rows for part in parts)
     if replace_all:
         return staged_overwrite(pinned, fragments, rows)
     return staged(pinned, "append", LanceOperation.Append(fragments), rows_inserted=rows)
+
+
+def check_origin(pinned: Pinned, part: Origin, columns: str) -> None:
+    """Refuse what was written for another lineage, or for other columns."""
+    if (part.place, part.branch) != (str(pinned.place), pinned.branch):
+        reason = (
+            f"fragments written for {part.place}, branch {part.branch!r}, cannot be read from "
+            f"branch {pinned.branch!r} here; write them with this handle's target"
+        )
+        raise InvalidRequest(place=str(pinned.place), reason=reason)
+    if part.branch_identity != pinned.branch_identity:
+        reason = (
+            f"these fragments were written for another branch that was called {part.branch!r}; "
+            "write them with this handle's target"
+        )
+        raise InvalidRequest(place=str(pinned.place), reason=reason)
+    if part.columns != columns:
+        reason = "the columns were changed after these fragments were written; write them again"
+        raise InvalidRequest(place=str(pinned.place), reason=reason)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._table import (
+    changing,
     committing,
     creating,
     deleting,
@@ -29,6 +30,7 @@ from omnigraph_l1._table import (
     upkeep,
 )
 from omnigraph_l1._table.arguments import checked_word
+from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.fitting import ArrowData
 from omnigraph_l1._table.indexing import IndexKind
 from omnigraph_l1._table.outcomes import Outcome
@@ -115,6 +117,11 @@ class Table(ReadSide):
             )
         )
 
+    @classmethod
+    def at_target(cls, target: WriteTarget) -> Table:
+        """Open what a ``write_target`` of another process points to."""
+        return cls(shipping.opened(target))
+
     def at(self, version: int) -> Table:
         """Give a handle on another version of this lineage."""
         return Table(opening.at_version(self._pinned, version))
@@ -158,6 +165,27 @@ class Table(ReadSide):
         It is added; with ``replace_all`` it replaces all rows.
         """
         return shipping.stage_written(self._pinned, written, replace_all=replace_all)
+
+    def write_changes(
+        self,
+        *,
+        updated: ArrowData,
+        row_ids: Sequence[int] | pa.Array,
+        inserted: ArrowData,
+        addresses: Any,
+    ) -> WrittenChanges:
+        """Write changes of rows for this version, to be staged with ``stage_changed``.
+
+        The rows at ``addresses`` are taken out. The updated ones stand for some of them, and keep
+        the ids of their rows, given in the same order.
+        """
+        return changing.write_changes(
+            self._pinned, updated=updated, row_ids=row_ids, inserted=inserted, addresses=addresses
+        )
+
+    def stage_changed(self, written: Iterable[WrittenChanges], *, key: str) -> Staged:
+        """Take what ``write_changes``, here or elsewhere, has written; see ``fits``."""
+        return changing.stage_changed(self._pinned, written, key=key)
 
     def stage_together(self, changes: Sequence[Staged]) -> Staged:
         """Make one append of several, to be committed at once, in their order.

@@ -1,0 +1,213 @@
+"""Rows changed by many writers and committed once, beside what a plain dictionary says."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from omnigraph_l1 import Table, WrittenChanges
+from omnigraph_l1.errors import InvalidData, InvalidRequest
+
+SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("v", pa.int64())])
+CREATED, UPDATED = "_row_created_at_version", "_row_last_updated_at_version"
+_Found = dict[str, dict[str, Any]]
+
+
+def rows(names: list[str], value: int) -> pa.Table:
+    """Make rows."""
+    return pa.table({"id": names, "v": [value] * len(names)}, schema=SCHEMA)
+
+
+def found(table: Table) -> _Found:
+    """Give all that is to be known of each row, by key; a key that stands twice is an error."""
+    columns = ["id", "v", "_rowid", "_rowaddr", CREATED, UPDATED]
+    listed = table.read(columns=columns).to_pylist()
+    by_key = {row["id"]: row for row in listed}
+    assert len(by_key) == len(listed)
+    return by_key
+
+
+def change(
+    table: Table, updated: list[str], inserted: list[str], deleted: list[str], value: int = 9
+) -> WrittenChanges:
+    """Write changes with a handle that another process would have opened."""
+    there = found(table)
+    elsewhere = Table.at_target(pickle.loads(pickle.dumps(table.write_target)))
+    updated = sorted(updated, key=lambda name: there[name]["_rowid"])
+    done = elsewhere.write_changes(
+        updated=rows(updated, value),
+        row_ids=[there[name]["_rowid"] for name in updated],
+        inserted=rows(inserted, value),
+        addresses=[there[name]["_rowaddr"] for name in (*updated, *deleted)],
+    )
+    return pickle.loads(pickle.dumps(done))
+
+
+def filled(place: Path, fragments: list[int]) -> Table:
+    """Make a table of fragments with so many rows, some of them deleted, with an index."""
+    table = Table.create(place / "t", SCHEMA, durability="none")
+    for number, count in enumerate(fragments):
+        table = table.append(rows([f"{number}-{each}" for each in range(count)], number)).table
+    table = table.delete("v = 0 AND id LIKE '%3'").table
+    return table.create_index("v").table
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_any_changes_of_many_writers(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Values, row ids and versions are right, and what nobody changed is as it was."""
+    fragments = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+    table = filled(tmp_path_factory.mktemp("t"), fragments)
+    before = found(table)
+    writers = data.draw(st.integers(1, 4))
+    fates = st.tuples(st.sampled_from(["keep", "update", "delete"]), st.integers(0, writers - 1))
+    fate = {name: data.draw(fates) for name in before}
+    parts = []
+    for writer in range(writers):
+        mine = [
+            [n for n, f in fate.items() if f == (what, writer)] for what in ("update", "delete")
+        ]
+        new = [f"new-{writer}-{each}" for each in range(data.draw(st.integers(0, 2)))]
+        parts.append(change(table, mine[0], new, mine[1]))
+    done = table.commit(table.stage_changed(parts, key="id"))
+    assert done.follows_base
+    updated = {name for name, (what, _) in fate.items() if what == "update"}
+    deleted = {name for name, (what, _) in fate.items() if what == "delete"}
+    inserted = {row for part in range(writers) for row in found(done.table) if f"new-{part}" in row}
+    after = found(done.table)
+    assert after.keys() == before.keys() - deleted | inserted
+    for name, row in after.items():
+        if name in inserted:
+            assert (row["v"], row[CREATED], row[UPDATED]) == (9, done.version, done.version)
+        elif name in updated:
+            assert (row["v"], row[UPDATED]) == (9, done.version)
+            assert row["_rowid"] == before[name]["_rowid"]
+            assert row[CREATED] == before[name][CREATED]
+        else:
+            assert row == before[name]
+    assert len({row["_rowid"] for row in after.values()}) == len(after)
+    assert done.changed == bool(updated or deleted or inserted)
+    if done.changed:
+        delta = done.table.delta(table.version)
+        told = [
+            delta.inserted().read_all()["id"].to_pylist(),
+            delta.updated().read_all()["id"].to_pylist(),
+        ]
+        assert list(map(set, told)) == [inserted, updated]
+        gone = delta.deleted_row_ids().read_all()["_rowid"].to_pylist()
+        assert set(gone) == {before[name]["_rowid"] for name in deleted}
+    for value in range(10):
+        by_index = done.table.read(columns=["id"], filter=f"v = {value}")["id"].to_pylist()
+        assert sorted(by_index) == sorted(name for name, row in after.items() if row["v"] == value)
+    done.table.dataset.validate()
+
+
+def test_the_ids_of_many_updated_rows_take_little_room(tmp_path: Path) -> None:
+    """What travels is far less than the rows: here each second one of a large table."""
+    table = Table.create(tmp_path / "t", SCHEMA, durability="none")
+    table = table.append(rows([f"k{each}" for each in range(200_000)], 1)).table
+    numbers = np.arange(0, 200_000, 2)
+    part = table.write_changes(
+        updated=rows([f"k{each}" for each in numbers], 2),
+        row_ids=numbers,
+        inserted=rows([], 0),
+        addresses=numbers,
+    )
+    assert len(pickle.dumps(part)) < 40_000
+    assert table.commit(table.stage_changed([part], key="id")).table.count("v = 2") == 100_000
+
+
+def test_a_row_that_two_writers_change_is_named(tmp_path: Path) -> None:
+    """Its key is told, and nothing can be committed."""
+    table = filled(tmp_path, [4, 4])
+    parts = [change(table, ["1-1", "1-2"], [], []), change(table, ["0-1"], [], ["1-2"])]
+    with pytest.raises(InvalidData, match="stands more than once with '1-2'"):
+        table.stage_changed(parts, key="id")
+    with pytest.raises(InvalidData, match="stands more than once with '1-1', '1-2'"):
+        table.stage_changed(
+            [parts[0], change(table, [], [], ["1-0", "1-1", "1-2", "1-3"])], key="id"
+        )
+
+
+def test_one_part_twice_is_refused(tmp_path: Path) -> None:
+    """Its rows would be there twice."""
+    table = filled(tmp_path, [2])
+    part = change(table, [], ["new"], [])
+    with pytest.raises(InvalidRequest, match="twice"):
+        table.stage_changed([part, part], key="id")
+
+
+def test_changes_hold_while_others_change_other_fragments(tmp_path: Path) -> None:
+    """They are committed on the version that is there, and strangers' rows stay as they are."""
+    table = filled(tmp_path, [3, 3])
+    part = change(table, ["1-0"], ["new"], ["1-1"])
+    later = table.append(rows(["late"], 5)).table.delete("id = '0-1'").table
+    assert later.fits([part])
+    done = later.commit(later.stage_changed([part], key="id"))
+    assert done.follows_base
+    assert {name: row["v"] for name, row in found(done.table).items()} == {
+        "0-0": 0, "0-2": 0, "1-0": 9, "1-2": 1, "late": 5, "new": 9,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["delete", "update", "compact"])
+def test_changes_do_not_hold_where_others_changed_rows_beside_them(
+    tmp_path: Path, what: str
+) -> None:
+    """Then it is refused, and not put on top."""
+    table = filled(tmp_path, [3, 3])
+    part = change(table, ["1-0"], [], [])
+    others = {
+        "delete": lambda: table.delete("id = '1-2'"),
+        "update": lambda: table.upsert(rows(["1-2"], 7), "id"),
+        "compact": table.compact,
+    }
+    later = others[what]().table
+    assert not later.fits([part])
+    with pytest.raises(InvalidRequest, match="do it again on version"):
+        later.stage_changed([part], key="id")
+
+
+def test_places_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    """Addresses of another version would take other rows out."""
+    table = filled(tmp_path, [5])
+    empty = rows([], 0)
+    gone = 3
+    for address in (gone, 5, 1 << 32):
+        with pytest.raises(InvalidRequest, match="does not have"):
+            table.write_changes(updated=empty, row_ids=[], inserted=empty, addresses=[address])
+    with pytest.raises(InvalidRequest, match="taken out twice"):
+        table.write_changes(updated=empty, row_ids=[], inserted=empty, addresses=[1, 1])
+    with pytest.raises(InvalidRequest, match="each needs one of both"):
+        table.write_changes(updated=rows(["0-1"], 1), row_ids=[], inserted=empty, addresses=[1])
+
+
+def test_places_of_a_part(tmp_path: Path) -> None:
+    """Only those that it took out itself, also where it took all that were left."""
+    table = filled(tmp_path, [5, 2])
+    part = change(table, ["0-1"], [], ["0-4", "1-0", "1-1"])
+    places = {number: marked.to_pylist() for number, marked in table.marked_places(part)}
+    assert places == {0: [1, 4], 1: [0, 1]}
+
+
+def test_on_a_branch(tmp_path: Path) -> None:
+    """A fork takes its own changes only, and those of its rows that lie in files of main too."""
+    main = filled(tmp_path, [3])
+    fork = main.fork("x")
+    part = change(fork, ["0-1"], ["new"], ["0-2"])
+    done = fork.commit(fork.stage_changed([part], key="id")).table
+    assert sorted(found(done)) == ["0-0", "0-1", "new"]
+    assert sorted(found(main.refresh())) == ["0-0", "0-1", "0-2"]
+    with pytest.raises(InvalidRequest, match="cannot be read from branch None"):
+        main.stage_changed([part], key="id")
