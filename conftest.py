@@ -1,14 +1,18 @@
-"""What holds for every test here: what needs a server or a process is marked ``integration``."""
+"""What holds for every test here: what needs a server, a process or a JVM is marked so."""
 
 from __future__ import annotations
 
 import pytest
 
-_REAL_THINGS = {"crash", "faulty_s3", "processes", "s3_store"}
+_MARKERS = {
+    "integration": {"crash", "faulty_s3", "processes", "s3_store"},
+    "spark": {"cluster", "spark"},
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark by the fixtures that a test asks for, so that no test can forget it."""
     for item in items:
-        if _REAL_THINGS.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker("integration")
+        for marker, fixtures in _MARKERS.items():
+            if fixtures.intersection(getattr(item, "fixturenames", ())):
+                item.add_marker(marker)

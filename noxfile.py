@@ -15,7 +15,9 @@ nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
-nox.options.sessions = ["lint", "types", "checks", "unit", "packaging", "docs", "integration"]
+nox.options.sessions = [
+    "lint", "types", "checks", "unit", "packaging", "docs", "integration", "spark",
+]  # fmt: skip
 
 ROOT = Path(__file__).parent
 CONSTRAINTS = str(ROOT / "constraints.txt")
@@ -24,6 +26,8 @@ L1, L2, SPARK, TESTING = (
 )
 PARALLEL = ("-n", "2", "--dist", "worksteal")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
+# Spark and what only its tests need are installed for its own session.
+NOT_SPARK = ("packages", f"--ignore={SPARK.relative_to(ROOT)}")
 PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
 
 
@@ -36,6 +40,11 @@ def install(session: nox.Session, *packages: Path, tools: tuple[str, ...] = ()) 
 def install_tested(session: nox.Session) -> None:
     """Install what tests need: everything but Spark, and both S3 servers."""
     install(session, L1, L2, Path(f"{TESTING}[s3,moto]"), tools=TEST_TOOLS)
+
+
+def install_with_spark(session: nox.Session) -> None:
+    """Install the same, with Spark and what its results are compared with."""
+    install(session, L1, L2, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, "networkx"))
 
 
 @nox.session
@@ -61,6 +70,7 @@ def types(session: nox.Session) -> None:
     for package in (L1, L2, TESTING, SPARK):
         session.run("mypy", "-p", package.name.replace("-", "_"))
         session.run("mypy", str(package / "typed_usage.py"))
+    session.run("mypy", "-p", "pyspark_omnigraph")
 
 
 @nox.session
@@ -76,7 +86,7 @@ def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     install_tested(session)
     session.run(
-        "pytest", *PARALLEL, "packages", "-m", "not integration and not slow", *session.posargs
+        "pytest", *PARALLEL, *NOT_SPARK, "-m", "not integration and not slow", *session.posargs
     )
 
 
@@ -84,13 +94,22 @@ def unit(session: nox.Session) -> None:
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
     install_tested(session)
-    session.run("pytest", *PARALLEL, "packages", "-m", "integration and not slow", *session.posargs)
+    session.run("pytest", *PARALLEL, *NOT_SPARK, "-m", "integration and not slow", *session.posargs)
+
+
+@nox.session
+def spark(session: nox.Session) -> None:
+    """Run all tests of omnigraph-spark, and its documents: with Java, on two cores."""
+    install_with_spark(session)
+    session.run("pytest", str(SPARK), "-m", "not slow", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "checks/docs", "-m", "spark")
 
 
 @nox.session(default=False)
 def nightly(session: nox.Session) -> None:
     """Run every test at full size."""
-    install_tested(session)
+    install_with_spark(session)
     patience = ("-o", "faulthandler_timeout=3600")
     full_size = {"OMNIGRAPH_FULL_SIZE": "1"}
     session.run("pytest", *patience, "packages", *session.posargs, env=full_size)
@@ -112,9 +131,9 @@ def packaging(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run each block of code in README and docs, and follow each link."""
+    """Run each block of code in README and docs, and follow each link. Spark's: nox -s spark."""
     install_tested(session)
-    session.run("pytest", "checks/docs", *session.posargs)
+    session.run("pytest", "checks/docs", "-m", "not spark", *session.posargs)
 
 
 @nox.session(default=False)

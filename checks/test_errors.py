@@ -61,7 +61,7 @@ def test_errors_survive_the_way_to_another_process(package: str) -> None:
             assert getattr(back, field.name) == getattr(made, field.name)
 
 
-@pytest.mark.parametrize("package", ["omnigraph_l1", "omnigraph_l2"])
+@pytest.mark.parametrize("package", ["omnigraph_l1", "omnigraph_l2", "omnigraph_spark"])
 def test_each_error_has_an_entry_that_says_what_to_do(package: str) -> None:
     """docs/errors.md names every class of a package, in its part, and none that is not there."""
     text = (ROOT / "docs" / "errors.md").read_text()

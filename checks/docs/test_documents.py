@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = sorted(
@@ -44,7 +45,16 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in anchors, link
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=_named)
+def _needing() -> list[ParameterSet]:
+    """Mark what needs Spark: that is run where Spark is."""
+    about_spark = {doc for doc in DOCUMENTS if "import omnigraph_spark" in doc.read_text()}
+    return [
+        pytest.param(doc, marks=[pytest.mark.spark] if doc in about_spark else [], id=_named(doc))
+        for doc in DOCUMENTS
+    ]
+
+
+@pytest.mark.parametrize("document", _needing())
 def test_code_runs(document: Path, tmp_path: Path) -> None:
     """The Python in a document runs as it stands: tests by pytest, the rest as one program."""
     blocks = [code for skipped, code in _BLOCK.findall(document.read_text()) if not skipped]

@@ -1,5 +1,6 @@
-"""An OmniGraph repository in Apache Spark. The data source comes with a later release."""
+"""An OmniGraph repository in Apache Spark. Its errors are in ``omnigraph_spark.errors``."""
 
+from omnigraph_spark._session import register, session
 from omnigraph_spark.errors import OmniGraphSparkError
 
-__all__ = ["OmniGraphSparkError"]
+__all__ = ["OmniGraphSparkError", "register", "session"]

@@ -1,15 +1,20 @@
-"""Every error that leaves omnigraph_spark is one of ``omnigraph_l2`` or derives from this base."""
+"""Every error that leaves omnigraph_spark is one of ``omnigraph_l2`` or derives from this base.
 
-from __future__ import annotations
+What is raised inside Spark's workers arrives wrapped by Spark, as text.
+"""
 
-from typing import ClassVar
+from omnigraph_spark._errors.base import OmniGraphSparkError
+from omnigraph_spark._errors.session import (
+    GraphFramesMissing,
+    InterpreterMismatch,
+    JavaUnusable,
+    NotASession,
+)
 
-from omnigraph_l2 import OmniGraphError
-
-__all__ = ["OmniGraphSparkError"]
-
-
-class OmniGraphSparkError(OmniGraphError):
-    """Base of every error that omnigraph_spark itself raises."""
-
-    kind: ClassVar[str] = "omnigraph_spark_error"
+__all__ = [
+    "GraphFramesMissing",
+    "InterpreterMismatch",
+    "JavaUnusable",
+    "NotASession",
+    "OmniGraphSparkError",
+]

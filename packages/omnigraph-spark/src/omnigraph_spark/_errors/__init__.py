@@ -1,0 +1,1 @@
+"""The errors, by what they are about; ``omnigraph_spark.errors`` is where users find them."""

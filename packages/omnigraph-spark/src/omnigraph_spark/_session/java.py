@@ -1,0 +1,55 @@
+"""The Java that Spark will run, looked at before Spark does.
+
+Always: what is found is what Spark's own launcher would take: ``JAVA_HOME`` first, then the path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from omnigraph_spark.errors import JavaUnusable
+
+__all__ = ["NEEDED", "check_java", "major_version"]
+
+NEEDED = 17
+_SECONDS = 60
+_VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
+
+
+def check_java(environment: Mapping[str, str]) -> None:
+    """Raise ``JavaUnusable`` unless there is a Java that is new enough."""
+    home = environment.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java", path=_path(environment))
+    if java is None:
+        raise JavaUnusable(found="none on the path, and no JAVA_HOME", needed=NEEDED)
+    if shutil.which(java) is None:
+        raise JavaUnusable(found=f"no program {java}, to which JAVA_HOME leads", needed=NEEDED)
+    try:
+        done = subprocess.run(  # noqa: S603 - it is what Spark is about to run
+            [java, "-version"], capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise JavaUnusable(found=f"{java}, which does not run: {error}", needed=NEEDED) from error
+    found = major_version(done.stderr + done.stdout)
+    if done.returncode or found is None:
+        raise JavaUnusable(found=f"{java}, which does not tell its version", needed=NEEDED)
+    if found < NEEDED:
+        raise JavaUnusable(found=f"Java {found} at {java}", needed=NEEDED)
+
+
+def major_version(told: str) -> int | None:
+    """Read what ``java -version`` says. Until 8 it called itself 1.8."""
+    found = _VERSION.search(told)
+    if found is None:
+        return None
+    first, second = found[1], found[2]
+    return int(second) if first == "1" and second else int(first)
+
+
+def _path(environment: Mapping[str, str]) -> str:
+    return environment.get("PATH", os.defpath)

@@ -1,0 +1,1 @@
+"""The data source: what Spark calls to read and to write a table."""

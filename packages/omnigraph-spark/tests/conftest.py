@@ -1,0 +1,31 @@
+"""One Spark session for all tests; what several folders share lies in ``shared``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import omnigraph_spark
+
+sys.path.insert(0, str(Path(__file__).parent / "shared"))
+
+QUIET = {
+    "spark.ui.enabled": False,
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": 2,
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark with two cores, as ``omnigraph_spark.session`` makes it."""
+    warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    made = omnigraph_spark.session("tests", "local[2]", {**QUIET, **warehouse})
+    yield made
+    made.stop()

@@ -1,0 +1,94 @@
+"""A session has what is needed, and what is missing is told before Spark starts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import omnigraph_spark
+from omnigraph_spark._session.java import check_java, major_version
+from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
+
+
+def program(place: Path, script: str) -> Path:
+    """Make a program out of a shell script."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('java version "1.8.0_292"', 8),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "25-ea" 2025-09-16', 25),
+        ("sh: not found", None),
+    ],
+)
+def test_the_version_of_java(told: str, version: int | None) -> None:
+    """It is read from what Java says of itself."""
+    assert major_version(told) == version
+
+
+def test_java_that_cannot_be_used(tmp_path: Path) -> None:
+    """None, one that is too old, one that fails: each is told with what to do."""
+    with pytest.raises(JavaUnusable, match="none on the path") as told:
+        check_java({"PATH": str(tmp_path)})
+    assert "apt-get install openjdk-17" in str(told.value)
+    with pytest.raises(JavaUnusable, match="JAVA_HOME"):
+        check_java({"JAVA_HOME": str(tmp_path)})
+    java = program(tmp_path / "bin" / "java", "echo 'openjdk version \"11.0.2\"' >&2")
+    with pytest.raises(JavaUnusable, match="found Java 11"):
+        check_java({"JAVA_HOME": str(tmp_path)})
+    program(java, "exit 3")
+    with pytest.raises(JavaUnusable, match="does not tell its version"):
+        check_java({"JAVA_HOME": str(tmp_path)})
+    java.write_bytes(b"\x7fELF nothing that runs")
+    with pytest.raises(JavaUnusable, match=r"does not (run|tell)"):
+        check_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_java_is_looked_for_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session says it, and not Spark's launcher."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(JavaUnusable):
+        omnigraph_spark.session(master="local[1]")
+
+
+def test_an_interpreter_that_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not there, another version, no Python at all: told with who asked for it."""
+    other = program(tmp_path / "python", "echo 2.7")
+    config = {"spark.pyspark.python": str(other)}
+    with pytest.raises(InterpreterMismatch, match=r"Python 2\.7") as told:
+        omnigraph_spark.session(master="local[1]", config=config)
+    assert told.value.setting == "spark.pyspark.python"
+    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    with pytest.raises(InterpreterMismatch, match="not there") as told:
+        omnigraph_spark.session(master="local[1]")
+    assert told.value.setting == "PYSPARK_PYTHON"
+    monkeypatch.setenv("PYSPARK_PYTHON", str(program(tmp_path / "no", "exit 1")))
+    with pytest.raises(InterpreterMismatch, match="no Python"):
+        omnigraph_spark.session(master="local[1]")
+
+
+def test_only_a_session_can_be_registered() -> None:
+    """Anything else is a typed error."""
+    for wrong in (None, "spark", SparkSession):
+        with pytest.raises(NotASession):
+            omnigraph_spark.register(wrong)  # type: ignore[arg-type]
+
+
+def test_what_a_session_has(spark: SparkSession) -> None:
+    """Arrow and pushdown are on, and workers run this Python."""
+    assert spark.conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
+    assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
+    ran = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+    assert ran == [sys.executable]
