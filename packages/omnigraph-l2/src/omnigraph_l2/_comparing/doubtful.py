@@ -50,11 +50,11 @@ def doubtful(before: Table, after: Table) -> Doubtful:
     return found
 
 
-def rows_with(table: Table, ids: pa.Array) -> Rows:
-    """Find rows by their ids, in one pass over the ids of the table."""
+def rows_with(table: Table, values: pa.Array, column: str = "id") -> Rows:
+    """Find rows by their ids, or by what another column has, in one pass over that column."""
     found = Rows(table)
-    for batch in table.scan(columns=["id", ADDRESS], batch_size=_BATCH):
-        hits = pc.is_in(batch.column(0), value_set=ids)
+    for batch in table.scan(columns=[column, ADDRESS], batch_size=_BATCH):
+        hits = pc.is_in(batch.column(0), value_set=values)
         found.add(batch.column(1).filter(hits).to_numpy())
     return found
 

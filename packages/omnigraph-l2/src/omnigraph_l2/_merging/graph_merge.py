@@ -48,6 +48,8 @@ class GraphMerge:
     rows: dict[str, RowMerge] = attrs.field(factory=dict)
     conflicts: list[MergeConflict] = attrs.field(factory=list)
     resolved: list[MergeConflict] = attrs.field(factory=list)
+    _clashing: set[str] = attrs.field(factory=set)
+    """The types about which nobody decides, so that nothing more is asked about their rows."""
 
     @property
     def favour(self) -> Side | None:
@@ -164,31 +166,29 @@ class GraphMerge:
     def give_row(self, key: str, row_id: str, side: Side) -> bool:
         """Let a row be what it is on one side; tell whether that is anything new."""
         decided = self.fate(key)
-        if isinstance(decided, Fate):
-            if side == ("ours" if decided is Fate.KEEP else "theirs"):
-                return False
-            if decided is not Fate.KEEP:
-                return self.give(key, side)
-            shape = self._declared(self.ours, key)
-            if shape is None:
-                return self.give(key, side)
-            self.rows[key] = self._begun(key, shape)
-            self.fates[key] = Merged(shape)
-        return self.rows[key].choose(row_id, Choice(side=side))
+        if isinstance(decided, Fate) and side == ("ours" if decided is Fate.KEEP else "theirs"):
+            return False
+        merge = self._row_by_row(key)
+        return self.give(key, side) if merge is None else merge.choose(row_id, Choice(side=side))
 
     def ask(self, conflict: MergeConflict) -> bool:
         """Ask the function that is the strategy about a row; tell whether it knew."""
         key, row_id = conflict.table_key, conflict.row_id
-        if not callable(self.strategy) or row_id is None:
+        if not callable(self.strategy) or row_id is None or key in self._clashing:
             return False
-        if not isinstance(self.fate(key), Merged):
+        merge = self._row_by_row(key)
+        answer = UNRESOLVED if merge is None else self.strategy(conflict)
+        if merge is None or answer is UNRESOLVED:
             return False
-        answer = self.strategy(conflict)
-        if answer is UNRESOLVED:
-            return False
-        merge = self.rows[key]
         given = None if answer is None else _one_row(key, row_id, answer, merge.columns)
         return merge.choose(row_id, Choice(given=given))
+
+    def _row_by_row(self, key: str) -> RowMerge | None:
+        """Give the merge of the rows of a table that stays, or of both; None for any other."""
+        decided, shape = self.fate(key), self._declared(self.ours, key)
+        if decided is Fate.KEEP and shape is not None:
+            self.fates[key] = Merged(shape)
+        return self.row_merge(key) if isinstance(self.fate(key), Merged) else None
 
     def close(self) -> None:
         """Let go of what is kept on disk meanwhile."""
@@ -216,6 +216,7 @@ class GraphMerge:
                 table_key=key, row_id=None, kind=decided.kind, detail=decided.detail
             )
             if self.favour is None:
+                self._clashing.add(key)
                 self.conflicts.append(conflict)
             else:
                 self.resolved.append(conflict)

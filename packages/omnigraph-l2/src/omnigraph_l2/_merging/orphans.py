@@ -2,7 +2,8 @@
 
 Always: no edge that the merge brings, and none that the target has had, is left without its nodes
 by the merge. Only edges that a side has changed are looked at: the others were whole on both
-sides, and are whole still. A strategy that favours a side gives it edge and node alike, until
+sides, and are whole still, unless a strategy decided about them, or took a node away that both
+sides have. A strategy that favours a side gives it edge and node alike, until
 nothing dangles; an edge that dangled there before is left as it was.
 """
 
@@ -15,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph_l1 import Table
+from omnigraph_l2._comparing.doubtful import rows_with
 from omnigraph_l2._comparing.reading import opened
 from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
 from omnigraph_l2._merging.graph_merge import GraphMerge
@@ -138,17 +141,35 @@ class Orphans:
                 yield pa.Table.from_batches([batch])
 
     def _own(self, key: str) -> Iterator[pa.Table]:
-        """Give the edges of the target that are new since the base, and stay."""
+        """Give the edges of the target that stay, and that may have lost a node."""
         ours, decided = self._merge.ours.tables.get(key), self._merge.fate(key)
         if ours is None or not (decided is Fate.KEEP or isinstance(decided, Merged)):
             return
         merge = self._merge.row_merge(key)
         with merge.changed(ours) as found:
+            found.add(pa.array(merge.choices, pa.string()))
+            for ids in self._at_removed(key, opened(self._merge.root, ours)):
+                found.add(ids)
             for ids in found.batches(_AT_ONCE):
                 rows = merge.at(ids)
                 stays = (rows.chosen == rows.ours) | (decided is Fate.KEEP)
                 stay = np.where(stays, rows.ours, ABSENT)
                 yield rows.look.rows(stay).select(_COLUMNS)
+
+    def _at_removed(self, key: str, edges: Table) -> Iterator[pa.Array]:
+        """Give the ids of edges that end at nodes which a function has taken away."""
+        for column in ENDS:
+            merges = [self._merge.rows.get(name) for name in self.node_tables(key, column)]
+            gone = [
+                node_id
+                for merge in merges
+                if merge is not None
+                for node_id, choice in merge.choices.items()
+                if choice.is_removal
+            ]
+            if gone:
+                found = rows_with(edges, pa.array(gone, pa.string()), column)
+                yield from (batch.column(0) for batch in found.batches(["id"]))
 
     def _without_node(
         self, key: str, edges: pa.Table, ends: list[tuple[str, tuple[str, ...]]]

@@ -49,6 +49,11 @@ class Choice:
     side: Side | None = None
     given: pa.Table | None = None
 
+    @property
+    def is_removal(self) -> bool:
+        """Whether the row goes."""
+        return self.side is None and self.given is None
+
 
 @attrs.frozen(kw_only=True)
 class Rows:
@@ -224,7 +229,7 @@ class RowMerge:
                 choice = self.choices[rows.ids[position].as_py()]
                 if choice.given is not None:
                     chosen[position] = GIVEN
-                elif choice.side is None:
+                elif choice.is_removal:
                     chosen[position] = ABSENT
                 else:
                     side = rows.ours if choice.side == "ours" else rows.theirs

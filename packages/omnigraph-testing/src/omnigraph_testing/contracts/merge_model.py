@@ -222,8 +222,9 @@ class _Work:
         return moved
 
     def settle_edge(self, edge: str, row_id: str, node: str, end: str) -> bool:
-        """Settle one of them."""
-        if callable(self.strategy) and self.took.get(edge, "ours") != "theirs":
+        """Settle one of them. Nobody is asked about rows of a type that is a conflict itself."""
+        clashes = any(key == edge and named is None for key, named, _ in self.conflicts)
+        if callable(self.strategy) and self.took.get(edge, "ours") != "theirs" and not clashes:
             return self.rows[edge].pop(row_id, None) is not None
         if callable(self.strategy) or self.strategy == "error":
             self.conflicts.add((edge, row_id, "orphan_edge"))
