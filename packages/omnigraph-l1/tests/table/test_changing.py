@@ -211,3 +211,12 @@ def test_on_a_branch(tmp_path: Path) -> None:
     assert sorted(found(main.refresh())) == ["0-0", "0-1", "0-2"]
     with pytest.raises(InvalidRequest, match="cannot be read from branch None"):
         main.stage_changed([part], key="id")
+
+
+def test_deleting_a_row_twice_does_no_harm(tmp_path: Path) -> None:
+    """It is gone, and was one row."""
+    table = filled(tmp_path, [4])
+    parts = [change(table, [], [], ["0-0", "0-1"]), change(table, [], ["new"], ["0-1", "0-2"])]
+    staged = table.stage_changed(parts, key="id")
+    assert staged.rows_deleted == 3
+    assert sorted(found(table.commit(staged).table)) == ["new"]

@@ -3,7 +3,7 @@
 Always: what travels is small whatever the number of rows: the names of files, and, for a row that
 keeps its id, a few bytes that its version will name as well. A change holds on every version in
 which the fragments that it marks are what they were, and is refused elsewhere. A row that two
-parts take out is told, never taken once.
+parts change is told.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class WrittenChanges:
     place: str
     branch: str | None
     branch_identity: str | None = attrs.field(default=None, repr=False)
+    version: int
+    """The version that was changed."""
     columns: str = attrs.field(repr=False)
     """The columns that they were written for, with the numbers by which the files name them."""
     marked: tuple[Marked, ...] = attrs.field(repr=False)
@@ -115,6 +117,7 @@ def write_changes(
         place=str(pinned.place),
         branch=pinned.branch,
         branch_identity=pinned.branch_identity,
+        version=pinned.version,
         columns=changed.columns,
         marked=tuple(marked),
         updated=tuple(json.dumps(part.to_json()) for part in parts),
@@ -130,11 +133,15 @@ def write_changes(
 
 
 def fits(pinned: Pinned, written: Iterable[WrittenChanges]) -> bool:
-    """Tell whether the fragments that were marked are here as they were then."""
+    """Tell whether they are of this lineage, and each marked fragment is here as it was then."""
     pinned.guard.check()
+    columns = columns_of(pinned.dataset.lance_schema)
+    wanted = (str(pinned.place), pinned.branch, pinned.branch_identity, columns)
     with lance_border(pinned.place):
         return all(
-            _was(pinned, each.fragment) == each.was for part in written for each in part.marked
+            (part.place, part.branch, part.branch_identity, part.columns) == wanted
+            and all(_was(pinned, each.fragment) == each.was for each in part.marked)
+            for part in written
         )
 
 
@@ -154,11 +161,12 @@ def stage_changed(pinned: Pinned, written: Iterable[WrittenChanges], *, key: str
             f"do it again on version {pinned.version}"
         )
         raise InvalidRequest(place=str(place), reason=reason)
-    by_fragment: defaultdict[int, list[Marked]] = defaultdict(list)
+    by_fragment: defaultdict[int, list[tuple[Marked, bool]]] = defaultdict(list)
     for part in parts:
         for each in part.marked:
-            by_fragment[each.fragment].append(each)
+            by_fragment[each.fragment].append((each, not part.rows_updated))
     marked = [_together(pinned, each, key) for _, each in sorted(by_fragment.items())]
+    updated = sum(part.rows_updated for part in parts)
     kept = [
         _keeping(text, row_ids)
         for part in parts
@@ -170,8 +178,8 @@ def stage_changed(pinned: Pinned, written: Iterable[WrittenChanges], *, key: str
     return attrs.evolve(
         change,
         rows_inserted=sum(part.rows_inserted for part in parts),
-        rows_updated=sum(part.rows_updated for part in parts),
-        rows_deleted=sum(part.rows_deleted for part in parts),
+        rows_updated=updated,
+        rows_deleted=sum(each.rows for each in marked) - updated,
     )
 
 
@@ -217,15 +225,21 @@ def _mark(pinned: Pinned, number: int, places: Any) -> Marked:
     raise InvalidRequest(place=str(pinned.place), reason=reason)
 
 
-def _together(pinned: Pinned, parts: Sequence[Marked], key: str) -> Marked:
-    """Make one of all that was marked in one fragment."""
+def _together(pinned: Pinned, parts: Sequence[tuple[Marked, bool]], key: str) -> Marked:
+    """Make one of all that was marked in one fragment. Deleting a row twice does no harm."""
     if len(parts) == 1:
-        return parts[0]
-    places = np.sort(np.concatenate([_places(pinned, each) for each in parts]))
+        return parts[0][0]
+    number = parts[0][0].fragment
+    nothing = [np.zeros(0, np.uint32)]
+    deleted, others = (
+        np.concatenate(nothing + [_places(pinned, each) for each, only in parts if only is kind])
+        for kind in (True, False)
+    )
+    places = np.sort(np.concatenate([others, np.unique(deleted)]))
     twice = places[1:][places[1:] == places[:-1]]
     if len(twice):
-        raise _changed_twice(pinned, key, parts[0].fragment, twice)
-    return _mark(pinned, parts[0].fragment, places)
+        raise _changed_twice(pinned, key, number, twice)
+    return _mark(pinned, number, places)
 
 
 def _changed_twice(pinned: Pinned, key: str, number: int, places: Any) -> InvalidData:

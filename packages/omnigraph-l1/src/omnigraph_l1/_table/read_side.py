@@ -110,10 +110,15 @@ class ReadSide:
         offset: int | None = None,
         limit: int | None = None,
         read_ahead: int | None = None,
+        with_row_address: bool = False,
+        full_batches: bool = False,
+        use_index: bool = True,
     ) -> pa.RecordBatchReader:
         """Read rows in batches: all of them, some fragments, or a range in their order.
 
         ``read_ahead`` is how many bytes Lance may read before they are asked for: else it is 2 GB.
+        With ``full_batches`` a batch may hold rows of several fragments, and all but the last have
+        the size that was asked for.
         """
         return reading.scan(
             self._pinned,
@@ -125,6 +130,9 @@ class ReadSide:
             offset=offset,
             limit=limit,
             read_ahead=read_ahead,
+            with_row_address=with_row_address,
+            full_batches=full_batches,
+            use_index=use_index,
         )
 
     def read(
@@ -178,6 +186,17 @@ class ReadSide:
     ) -> pa.Table:
         """Read the rows whose key is one of these values, through an index where there is one."""
         return reading.find(self._pinned, key, values, columns=columns, fragments=fragments)
+
+    def matches_by_index(
+        self,
+        filter: str,  # noqa: A002
+        most: int,
+    ) -> dict[int, int] | None:
+        """Count the rows of each fragment that match, where an index serves the filter.
+
+        None where none does, or where more rows match than ``most``.
+        """
+        return reading.matches_by_index(self._pinned, filter, most)
 
     def count(self, filter: str | None = None) -> int:  # noqa: A002
         """Count rows."""

@@ -28,11 +28,13 @@ __all__ = [
     "count",
     "find",
     "fragment_rows",
+    "matches_by_index",
     "read",
     "same_columns",
     "scan",
 ]
 
+_BY_INDEX = "ScalarIndexQuery"  # as Lance's plan of a scan names it
 _HIDDEN = frozenset(
     {"_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version"}
 )
@@ -49,6 +51,9 @@ def scan(
     offset: int | None = None,
     limit: int | None = None,
     read_ahead: int | None = None,
+    with_row_address: bool = False,
+    full_batches: bool = False,
+    use_index: bool = True,
 ) -> pa.RecordBatchReader:
     """Read rows in batches, of all fragments or of those that are named."""
     pinned.guard.check()
@@ -81,6 +86,9 @@ def scan(
                 with_row_id=with_row_id,
                 fragments=_chosen(pinned, fragments),
                 io_buffer_size=counts.pop("read_ahead"),
+                with_row_address=with_row_address,
+                strict_batch_size=full_batches,
+                use_scalar_index=use_index,
                 **counts,
             ).to_reader()
     except LanceFailure as failure:
@@ -175,6 +183,27 @@ def count(pinned: Pinned, filter: str | None = None) -> int:  # noqa: A002
         raise _failed_read(pinned, filter, failure) from failure.cause
 
 
+def matches_by_index(pinned: Pinned, filter: str, most: int) -> dict[int, int] | None:  # noqa: A002
+    """Count the rows of each fragment that match: None where no index serves it, or of too many."""
+    pinned.guard.check()
+    filter = checked_filter(filter, place=pinned.place)  # noqa: A001
+    try:
+        with lance_calls():
+            scanner = pinned.dataset.scanner(columns=[], filter=filter, with_row_address=True)
+            served = _BY_INDEX in scanner.explain_plan()
+    except LanceFailure as failure:
+        raise _failed_read(pinned, filter, failure) from failure.cause
+    if not served:
+        return None
+    limit = most + 1
+    found = scan(pinned, columns=[], filter=filter, with_row_address=True, limit=limit).read_all()
+    if found.num_rows > most:
+        return None
+    fragments = pc.shift_right(found["_rowaddr"], pa.scalar(32, pa.uint64()))
+    counted = fragments.value_counts().to_pylist()
+    return {each["values"]: each["counts"] for each in counted}
+
+
 @attrs.frozen
 class FragmentFiles:
     """The files of one fragment. A file never changes; rows are taken out of it by marking them."""
@@ -182,6 +211,8 @@ class FragmentFiles:
     data: tuple[str, ...]
     deletions: str | None
     """What marks rows as deleted; None where all rows are there."""
+    size_bytes: int = 0
+    """How large the data files are, as far as the version says so."""
 
     @property
     def has_deletions(self) -> bool:
@@ -198,6 +229,7 @@ def fragment_files(pinned: Pinned) -> dict[int, FragmentFiles]:
                 # Lance gives each path a class of its own, which takes kilobytes to keep.
                 tuple(str(file.path) for file in f.metadata.files),
                 _deletions(f.metadata.deletion_file),
+                sum(file.file_size_bytes or 0 for file in f.metadata.files),
             )
             for f in pinned.dataset.get_fragments()
         }
