@@ -27,7 +27,8 @@ from omnigraph_l2._references.tags import Tags
 from omnigraph_l2._repository import Repository
 from omnigraph_l2._runs import Run, Runs, RunStatus
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
-from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._snapshots import Fragment, ReadTarget, Snapshot
+from omnigraph_l2._transactions.changing import ChangeTarget, StagedChange
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.transaction import Transaction
 from omnigraph_l2._verifying import Finding, Severity, VerifyReport
@@ -45,6 +46,7 @@ __all__ = [
     "ChangeEnds",
     "ChangeIndexes",
     "ChangeSet",
+    "ChangeTarget",
     "ChangeUnique",
     "CleanupReport",
     "Diff",
@@ -55,6 +57,7 @@ __all__ = [
     "EvolvePlan",
     "EvolveStep",
     "Finding",
+    "Fragment",
     "GraphCommit",
     "GraphSchema",
     "MergeKind",
@@ -65,6 +68,7 @@ __all__ = [
     "OptimizeOutcome",
     "OptimizeReport",
     "OptimizedTable",
+    "ReadTarget",
     "RegisterTable",
     "RepairAction",
     "RepairReport",
@@ -75,6 +79,7 @@ __all__ = [
     "Severity",
     "Snapshot",
     "Staged",
+    "StagedChange",
     "Swept",
     "TableChange",
     "TableDiff",

@@ -6,7 +6,7 @@ a check, with the version at which it was seen. Each attempt looks anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -29,6 +29,7 @@ from omnigraph_l2._transactions.edges import (
     node_tables_of,
 )
 from omnigraph_l2._transactions.lookups import Lookups
+from omnigraph_l2._transactions.others import Others
 from omnigraph_l2._transactions.reads import Reads
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2._transactions.working import WorkingTable
@@ -56,6 +57,7 @@ class Attempt:
     _check_edges: bool = attrs.field(kw_only=True)
     _lookups: Lookups = attrs.field(kw_only=True)
     _reads: Reads = attrs.field(kw_only=True)
+    _others: Others = attrs.field(kw_only=True)
 
     @property
     def lineages(self) -> list[str]:
@@ -85,7 +87,7 @@ class Attempt:
                 )
             with table_border(working.key):
                 base = self._branch.lineage(entry)
-                if not base.same_columns(working.base):
+                if not base.same_columns(working.base) or not working.fits(base):
                     raise ExpectedVersionMismatch(
                         table_key=working.key, expected=seen, actual=entry.table_version
                     )
@@ -172,7 +174,45 @@ class Attempt:
                     for edge, column in edge_tables_at(state, key)
                 ]
                 check_removed(working.removed, key, seen, pointing, seen, lookups=self._lookups)
+            for since in working.checked_at:
+                self._check_others(state, working, since, seen)
         return looked_at
+
+    def _check_others(
+        self, state: CatalogState, working: WorkingTable, since: int, seen: Callable[[str], Table]
+    ) -> None:
+        """Check what the caller has checked itself beside what others published since."""
+        if working.key.startswith("edge:"):
+            self._check_nodes_of_others(state, working.key, since, seen)
+        elif working.takes_away:
+            self._check_edges_of_others(state, working.key, since, seen)
+
+    def _check_nodes_of_others(
+        self, state: CatalogState, key: str, since: int, seen: Callable[[str], Table]
+    ) -> None:
+        """Check that others took no node away to which edges point that the caller has checked."""
+        pointing = [(key, column, node_tables_of(state, key, column)) for column in ENDS]
+        named = {name for *_, names in pointing for name in names}
+        for name in sorted(named.intersection(state.tables)):
+            seen(name)
+            with self._others.changed(name, since, state.tables[name]) as removed:
+                at = [each for each in pointing if name in each[2]]
+                if len(removed):
+                    check_removed(removed, name, seen, at, seen, lookups=self._lookups)
+
+    def _check_edges_of_others(
+        self, state: CatalogState, node_key: str, since: int, seen: Callable[[str], Table]
+    ) -> None:
+        """Check that others made no edge to nodes of which the caller checked that they may go."""
+        for edge, column in edge_tables_at(state, node_key):
+            edges = seen(edge)
+            nodes = {name: seen(name) for name in node_tables_of(state, edge, column)}
+            for ends, name in zip(
+                self._others.ends(edge, since, state.tables[edge]), ENDS, strict=True
+            ):
+                with ends:
+                    if name == column:
+                        check_ends(edge, column, ends, nodes, edges=edges, lookups=self._lookups)
 
     def _new_ends(self, working: WorkingTable) -> Iterable[tuple[IdSet, IdSet]]:
         for operation in working.operations:

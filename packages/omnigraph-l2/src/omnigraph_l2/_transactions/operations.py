@@ -6,17 +6,27 @@ lost race does not need the user's data a second time. Files that it wrote are w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Staged, Table, WrittenFragments
+from omnigraph_l1 import Staged, Table, WrittenChanges, WrittenFragments
+from omnigraph_l2._comparing.rows import Rows
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._data.spool import Spool
 from omnigraph_l2._transactions.lookups import present
 
-__all__ = ["Append", "DeleteIds", "DeleteWhere", "Operation", "Overwrite", "Upsert"]
+__all__ = [
+    "Append",
+    "Changed",
+    "DeleteIds",
+    "DeleteWhere",
+    "Operation",
+    "Overwrite",
+    "Upsert",
+]
 
 _FOUND_BY_FILTER = 2_000
 
@@ -43,6 +53,8 @@ class Append:
     ids: IdSet | None
     """The ids of the rows; None where others wrote them, and they have to be read."""
     ends: tuple[IdSet, IdSet] | None = None
+    checked_at: int | None = None
+    """The version of the graph at which the caller has checked them itself."""
     fits_any_base: bool = attrs.field(default=True, init=False)
 
     def stage(self, on: Table) -> Staged:
@@ -61,6 +73,7 @@ class Overwrite:
     written: tuple[WrittenFragments, ...]
     ids: IdSet | None
     ends: tuple[IdSet, IdSet] | None = None
+    checked_at: int | None = None
     fits_any_base: bool = attrs.field(default=False, init=False)
 
     def stage(self, on: Table) -> Staged:
@@ -125,6 +138,41 @@ class DeleteIds:
             return on.find("id", self.ids, columns=["id"])
         found = present(on, "id", pa.array(self.ids, pa.string()).unique())
         return pa.table({"id": found})
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+@attrs.frozen(kw_only=True)
+class Changed:
+    """Change rows as others have written it already."""
+
+    written: tuple[WrittenChanges, ...]
+    checked_at: int | None = None
+    fits_any_base: bool = attrs.field(default=True, init=False)
+
+    @property
+    def inserted_files(self) -> frozenset[str]:
+        """The files of rows that were not there."""
+        return frozenset[str]().union(*(part.inserted_files for part in self.written))
+
+    def fits(self, on: Table) -> bool:
+        """Tell whether the rows that it changes are there as they were."""
+        return on.fits(self.written)
+
+    def stage(self, on: Table) -> Staged:
+        """Take it in."""
+        return on.stage_changed(self.written, key="id")
+
+    def doomed(self, on: Table) -> Iterator[pa.Array]:
+        """Read the ids of the rows that it deletes."""
+        for part in self.written:
+            if part.rows_deleted:
+                rows = Rows(on)
+                for fragment, places in on.marked_places(part):
+                    rows.add_places(fragment, places)
+                for batch in rows.batches(["id"]):
+                    yield batch.column(0)
 
     def close(self) -> None:
         """Nothing is kept."""

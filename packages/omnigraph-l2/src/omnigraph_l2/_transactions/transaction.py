@@ -42,8 +42,9 @@ from omnigraph_l2._transactions.operations import (
     Overwrite,
     Upsert,
 )
+from omnigraph_l2._transactions.others import Others
 from omnigraph_l2._transactions.reads import Reads
-from omnigraph_l2._transactions.shipping import Staged, WriteTarget
+from omnigraph_l2._transactions.staging import Staging
 from omnigraph_l2._transactions.working import WorkingTable
 from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
@@ -67,7 +68,7 @@ class Author:
     run_id: str | None = None
 
 
-class Transaction:
+class Transaction(Staging):
     """Changes that become visible together. Get one from ``repo.transaction``; use it once."""
 
     def __init__(
@@ -200,26 +201,6 @@ class Transaction:
         else:
             self._do(working, DeleteIds(ids=listed_ids("Deleting from", table_key, ids)))
 
-    def stage(self, table_key: str) -> WriteTarget:
-        """Give what another process needs to write rows for a table. It can be pickled."""
-        working = self._table(table_key)
-        base = working.base
-        return WriteTarget(table_key=table_key, target=base.write_target, schema=base.schema)
-
-    def append_staged(self, table_key: str, staged: Staged | Iterable[Staged]) -> None:
-        """Add rows that others wrote with ``stage``."""
-        given: object = (staged,) if isinstance(staged, Staged) else staged
-        parts: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) else (given,)
-        for part in parts:
-            if not isinstance(part, Staged):
-                reason = f"it takes what a WriteTarget gave back, found {part!r}"
-                raise InvalidRequest(what=f"Appending to {table_key}", reason=reason)
-            if part.table_key != table_key:
-                reason = f"the rows were written for {part.table_key}; stage them again"
-                raise InvalidRequest(what=f"Appending to {table_key}", reason=reason)
-        written = tuple(part.written for part in parts)
-        self._do(self._table(table_key), Append(written=written, ids=None))
-
     # Reading and expecting.
 
     def read(
@@ -271,6 +252,7 @@ class Transaction:
             working = WorkingTable(
                 entry=entry,
                 lookups=self._lookups,
+                others=Others(self._root, self._branch),
                 base=base,
                 current=base,
                 checks_ends=self._check_edges,
@@ -296,6 +278,10 @@ class Transaction:
         return self._root.open(
             entry.table_path, branch=entry.table_branch, version=entry.table_version
         )
+
+    @property
+    def _seen(self) -> int:
+        return self._open_state().version
 
     def _do(self, working: WorkingTable, operation: Operation) -> None:
         working.operations.append(operation)
@@ -348,6 +334,7 @@ class Transaction:
             check_edges=self._check_edges,
             lookups=self._lookups,
             reads=self._reads,
+            others=Others(self._root, self._branch),
         )
         deadline = time.monotonic() + self._timeout
         lost = 0

@@ -13,20 +13,23 @@ import attrs
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.state import TableEntry
+from omnigraph_l2._comparing.changed import is_same_pin
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._storage.upkeep import kept_up
-from omnigraph_l2._transactions.edges import ENDS
 from omnigraph_l2._transactions.exact import commit_exactly
 from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
+    Changed,
     DeleteIds,
     DeleteWhere,
     Operation,
     Overwrite,
 )
+from omnigraph_l2._transactions.others import Others
 from omnigraph_l2._transactions.unique import check_unique
-from omnigraph_l2.errors import DuplicateIds
+from omnigraph_l2._transactions.written import check_written
+from omnigraph_l2.errors import DuplicateIds, ExpectedVersionMismatch
 
 __all__ = ["WorkingTable"]
 
@@ -40,6 +43,7 @@ class WorkingTable:
 
     entry: TableEntry
     lookups: Lookups
+    others: Others
     base: Table
     current: Table
     operations: list[Operation] = attrs.field(factory=list)
@@ -64,9 +68,29 @@ class WorkingTable:
         return not self.was_read and all(each.fits_any_base for each in self.operations)
 
     @property
+    def checked_at(self) -> frozenset[int]:
+        """The versions of the graph at which the caller has checked rows itself."""
+        given = (getattr(each, "checked_at", None) for each in self.operations)
+        return frozenset(each for each in given if each is not None)
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether rows go of which the caller has checked itself that nothing points to them."""
+        return any(
+            isinstance(each, Overwrite)
+            or (isinstance(each, Changed) and any(part.rows_deleted for part in each.written))
+            for each in self.operations
+            if getattr(each, "checked_at", None) is not None
+        )
+
+    @property
     def is_changed(self) -> bool:
         """Whether applying changed anything."""
         return self.current is not self.base
+
+    def fits(self, base: Table) -> bool:
+        """Tell whether what others wrote for an older version means the same on this one."""
+        return all(each.fits(base) for each in self.operations if isinstance(each, Changed))
 
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
@@ -80,6 +104,7 @@ class WorkingTable:
         """Apply what is not applied yet, and give the version that holds all of it."""
         while self.applied < len(self.operations):
             operation = self.operations[self.applied]
+            self._check_place(operation)
             self._check_ids(operation)
             self._note_removed(operation)
             before = self.current
@@ -143,23 +168,38 @@ class WorkingTable:
 
     def _check_written(self, operation: Operation, before: Table) -> None:
         """Do the same for rows that others wrote, which can be read only now."""
-        if not isinstance(operation, Append) or operation.ids is not None:
+        if isinstance(operation, Append | Overwrite):
+            if operation.ids is not None:
+                return
+        elif not isinstance(operation, Changed):
             return
-        new = self.current.fragments().keys() - before.fragments().keys()
-        ends = self._ends_to_collect()
-        columns = ["id", *(ENDS if ends else ())]
-        with IdSet() as ids:
-            for batch in self.current.scan(columns=columns, fragments=new):
-                ids.add(batch.column("id"))
-                for name, found in zip(ENDS, ends, strict=False):
-                    found.add(batch.column(name))
-            repeated = ids.repeated(_SHOWN)
-            existing: list[str] = []
-            for some in ids.batches(_LOOKED_UP_AT_ONCE):
-                existing += self.lookups.present(before, some).to_pylist()
-        if repeated or existing:
+        existing, repeated = check_written(
+            operation,
+            before,
+            self.current,
+            ends=self._ends_to_collect() if operation.checked_at is None else (),
+            lookups=self.lookups,
+            others=lambda since: self.others.changed(self.key, since, self.entry),
+        )
+        if existing or repeated:
             raise DuplicateIds(
-                table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
+                table_key=self.key, existing=tuple(existing), repeated=tuple(repeated)
+            )
+
+    def _check_place(self, operation: Operation) -> None:
+        """Refuse what was made for an older version, where it does not mean the same on this."""
+        fits = True
+        seen = self.entry.table_version
+        if isinstance(operation, Changed):
+            fits = operation.fits(self.current)
+            seen = max((part.version for part in operation.written), default=seen)
+        elif isinstance(operation, Overwrite) and operation.checked_at is not None:
+            then = self.others.entry(self.key, operation.checked_at)
+            fits = is_same_pin(then, self.entry)
+            seen = 0 if then is None else then.table_version
+        if not fits:
+            raise ExpectedVersionMismatch(
+                table_key=self.key, expected=seen, actual=self.entry.table_version
             )
 
     def _ends_to_collect(self) -> tuple[IdSet, ...]:
@@ -170,12 +210,17 @@ class WorkingTable:
         return self.written_ends
 
     def _note_removed(self, operation: Operation) -> None:
+        if getattr(operation, "checked_at", None) is not None:
+            return
         if isinstance(operation, DeleteWhere | DeleteIds):
             for chunk in operation.doomed(self.current).column("id").chunks:
                 self._removed().add(chunk)
         elif isinstance(operation, Overwrite):
             for batch in self.current.scan(columns=["id"]):
                 self._removed().add(batch.column(0))
+        elif isinstance(operation, Changed):
+            for ids in operation.doomed(self.current):
+                self._removed().add(ids)
 
     def _removed(self) -> IdSet:
         if self.removed is None:

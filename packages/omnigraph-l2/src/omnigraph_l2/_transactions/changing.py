@@ -1,0 +1,258 @@
+"""Rows of one table that other processes update, add and delete for a transaction.
+
+Always: a target can be pickled and shows no secret; what it writes is seen by nobody until the
+transaction that it came from takes it in and commits. Memory is bounded, for rows wait on disk. A
+place that comes with a row is believed only if the row there has that id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_l1 import Table, WrittenChanges
+from omnigraph_l1 import WriteTarget as TableTarget
+from omnigraph_l2._comparing.rows import ADDRESS, Rows
+from omnigraph_l2._data.incoming import incoming
+from omnigraph_l2._data.spool import Spool
+from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._given import listed_ids
+from omnigraph_l2._transactions.data_border import data_border
+from omnigraph_l2.errors import DataProblem, InvalidData, InvalidRequest
+
+__all__ = ["ADDRESS", "ChangeTarget", "StagedChange"]
+
+_ROW_ID: Final = "_rowid"
+_PLACE: Final = pa.field(ADDRESS, pa.uint64())
+_KEPT_ID: Final = pa.field(_ROW_ID, pa.uint64())
+_BY_INDEX: Final = 2_000
+_ROWS_AT_ONCE: Final = 262_144
+_BYTES_AT_ONCE: Final = 32 * 1024 * 1024
+_SHOWN: Final = 10
+
+
+@attrs.frozen(kw_only=True)
+class StagedChange:
+    """What one writer changed, to be sent home."""
+
+    table_key: str
+    written: WrittenChanges = attrs.field(repr=False)
+
+    @property
+    def rows_updated(self) -> int:
+        """How many rows were there before."""
+        return self.written.rows_updated
+
+    @property
+    def rows_inserted(self) -> int:
+        """How many rows are new."""
+        return self.written.rows_inserted
+
+    @property
+    def rows_deleted(self) -> int:
+        """How many rows go."""
+        return self.written.rows_deleted
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the files of rows are."""
+        return self.written.size_bytes
+
+
+@attrs.frozen(kw_only=True)
+class ChangeTarget:
+    """Where another process may change rows of one table, as they are at one version.
+
+    Rows may come with the column ``_rowaddr``, as ``locate`` or a scan of that version gives it:
+    then they are not looked up again, and where it is null they are new.
+    """
+
+    table_key: str
+    target: TableTarget = attrs.field(repr=False)
+    schema: pa.Schema = attrs.field(repr=False)
+    """The columns that rows may have."""
+
+    @property
+    def table_version(self) -> int:
+        """The version of the table that is changed."""
+        return self.target.version
+
+    def locate(self, ids: Iterable[str]) -> pa.Table:
+        """Tell where those of the rows with these ids are that there are: ``id``, ``_rowaddr``."""
+        wanted = pa.array(listed_ids("Locating in", self.table_key, ids), pa.string())
+        with table_border(self.table_key):
+            return _located(Table.at_target(self.target), wanted.unique())
+
+    def upsert(self, data: Any) -> StagedChange:
+        """Replace rows by id and add the others, seen by nobody yet.
+
+        A nullable column that is not given is kept. Send what this gives back to the transaction.
+        """
+        with data_border(self.table_key), table_border(self.table_key):
+            wanted = self.schema.append(_PLACE)
+            coming = incoming(data, wanted, what=self.table_key, may_lack_nullable=True)
+            work = _Work(self.table_key, Table.at_target(self.target))
+            with Spool(work.spooled, work.merged(_gathered(coming, coming.schema))) as rows:
+                return self._written(work, rows)
+
+    def delete(self, ids: Any) -> StagedChange:
+        """Delete the rows with these ids, where they are there; seen by nobody yet.
+
+        ``ids`` are texts, or Arrow data with the column ``id``.
+        """
+        columns = pa.schema([self.schema.field("id"), _PLACE])
+        if not hasattr(ids, "__arrow_c_stream__"):
+            listed = listed_ids("Deleting from", self.table_key, ids)
+            ids = pa.table({"id": pa.array(listed, pa.string())})
+        with data_border(self.table_key), table_border(self.table_key):
+            coming = incoming(ids, columns, what=self.table_key, may_lack_nullable=True)
+            work = _Work(self.table_key, Table.at_target(self.target))
+            for chunk in _gathered(coming, coming.schema):
+                work.remove(chunk)
+            with Spool(work.spooled, ()) as nothing:
+                return self._written(work, nothing)
+
+    def _written(self, work: _Work, rows: Spool) -> StagedChange:
+        kept = [batch.column(_ROW_ID).drop_null().to_numpy() for batch in rows]
+        written = work.table.write_changes(
+            updated=_half(rows, self.schema, new=False),
+            row_ids=pa.array(np.concatenate([np.zeros(0, np.uint64), *kept])),
+            inserted=_half(rows, self.schema, new=True),
+            addresses=work.taken,
+        )
+        return StagedChange(table_key=self.table_key, written=written)
+
+
+class _Work:
+    """What one writer does to a table."""
+
+    def __init__(self, key: str, table: Table) -> None:
+        self.key = key
+        self.table = table
+        self.spooled = table.schema.append(_KEPT_ID)
+        self._marked = Rows(table)
+        self._taken: list[Any] = [np.zeros(0, np.uint64)]
+
+    @property
+    def taken(self) -> Any:
+        """The addresses of the rows that are taken out."""
+        return np.concatenate(self._taken)
+
+    def merged(self, chunks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+        """Give the rows as they shall be, with the id of the row each stands for, if any."""
+        for chunk in chunks:
+            located = self._with_places(chunk)
+            there = located.filter(located[ADDRESS].is_valid()).sort_by(ADDRESS)
+            lacking = [name for name in self.table.schema.names if name not in chunk.schema.names]
+            before = self._at(there, lacking)
+            self._take(there["id"], there[ADDRESS])
+            for name in (*lacking, _ROW_ID):
+                there = there.append_column(before.schema.field(name), before[name])
+            yield from self._as_spooled(there.sort_by(_ROW_ID))
+            yield from self._as_spooled(located.filter(located[ADDRESS].is_null()))
+
+    def remove(self, chunk: pa.Table) -> None:
+        """Take the rows with these ids out."""
+        located = self._with_places(chunk)
+        there = located.filter(located[ADDRESS].is_valid())
+        once = there.group_by(["id", ADDRESS]).aggregate([]).sort_by(ADDRESS)
+        once = once.filter(pa.array(~self._marked.holds(once[ADDRESS].to_numpy())))
+        self._at(once, [])
+        self._take(once["id"], once[ADDRESS])
+
+    def _with_places(self, chunk: pa.Table) -> pa.Table:
+        if ADDRESS in chunk.schema.names:
+            return chunk
+        found = _located(self.table, chunk["id"].combine_chunks().unique())
+        positions = pc.index_in(chunk["id"], value_set=found["id"].combine_chunks())
+        return chunk.append_column(_PLACE, found[ADDRESS].combine_chunks().take(positions))
+
+    def _at(self, there: pa.Table, lacking: Sequence[str]) -> pa.Table:
+        """Read what is at the places of rows, in their order; refuse where it is another row."""
+        rows = Rows(self.table)
+        rows.add(there[ADDRESS].to_numpy())
+        columns = [*dict.fromkeys(["id", *lacking]), _ROW_ID, ADDRESS]
+        fields = [self.table.schema.field(name) for name in columns[:-2]]
+        schema = pa.schema([*fields, _KEPT_ID, _PLACE])
+        parts = [batch.cast(schema) for batch in rows.batches(columns)]
+        found = pa.Table.from_batches(parts, schema).sort_by(ADDRESS)
+        if len(found) == len(there) and found["id"].equals(there["id"]):
+            return found
+        self._refuse_repeated(there["id"])
+        reason = (
+            f"rows came with places in version {self.table.version} that other rows have; take "
+            "the places from a scan of that very version"
+        )
+        raise InvalidRequest(what=f"Changing rows of {self.key}", reason=reason)
+
+    def _take(self, ids: pa.ChunkedArray, addresses: pa.ChunkedArray) -> None:
+        places = addresses.to_numpy()
+        again = self._marked.holds(places)
+        if again.any():
+            self._repeated(ids.filter(pa.array(again)))
+        self._refuse_repeated(ids)
+        self._marked.add(places)
+        self._taken.append(places)
+
+    def _refuse_repeated(self, ids: pa.ChunkedArray) -> None:
+        counted = pc.value_counts(ids)
+        twice = counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
+        if len(twice):
+            self._repeated(twice)
+
+    def _repeated(self, ids: Any) -> None:
+        shown = ", ".join(map(repr, ids.slice(0, _SHOWN).to_pylist()))
+        problem = DataProblem("id", f"stands more than once with {shown}")
+        raise InvalidData(table_key=self.key, problems=(problem,))
+
+    def _as_spooled(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        columns = [
+            rows[field.name]
+            if field.name in rows.schema.names
+            else pa.chunked_array([pa.nulls(len(rows), field.type)])
+            for field in self.spooled
+        ]
+        yield from pa.Table.from_arrays(columns, schema=self.spooled).to_batches()
+
+
+def _located(table: Table, ids: pa.Array) -> pa.Table:
+    """Look places up: through the index, or in one pass over the ids."""
+    columns = ["id", ADDRESS]
+    indexed = any(info.columns == ("id",) for info in table.indexes().values())
+    if len(ids) <= _BY_INDEX and indexed:
+        return table.find("id", ids, columns=columns)
+    scanned = table.scan(columns=columns)
+    parts = [batch.filter(pc.is_in(batch.column(0), value_set=ids)) for batch in scanned]
+    return pa.Table.from_batches(parts, scanned.schema)
+
+
+def _half(rows: Spool, schema: pa.Schema, *, new: bool) -> pa.RecordBatchReader:
+    """Read the rows that are new, or those that are not."""
+
+    def chosen() -> Iterator[pa.RecordBatch]:
+        for batch in rows:
+            is_new = batch.column(_ROW_ID).is_null()
+            part = batch.filter(is_new if new else pc.invert(is_new))
+            if len(part):
+                yield part.select(schema.names).cast(schema)
+
+    return pa.RecordBatchReader.from_batches(schema, chosen())
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Put batches together: each look-up may read all ids of the table, so let there be few."""
+    held: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        held.append(batch)
+        count, size = count + len(batch), size + batch.nbytes
+        if count >= _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield pa.Table.from_batches(held, schema)
+            held, count, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held, schema)
