@@ -20,7 +20,12 @@ from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.listing import Children, Listing
-from omnigraph_l2._branches.making import fork_natives, owned_tables, remove_natives
+from omnigraph_l2._branches.making import (
+    fork_natives,
+    keep_history,
+    owned_tables,
+    remove_natives,
+)
 from omnigraph_l2._branches.names import is_hidden, native_name
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._errors.translating import border
@@ -173,10 +178,12 @@ class Branches:
             if (children.branches or live or tags) and not force:
                 raise BranchInUse(branch=name, children=children.branches, runs=live, tags=tags)
             tables = self._tables_of(name)
+            keep_history(self._root, native)
             self._unname(name, native, children, tags)
             self._forget(name)
             failpoint(_UNNAMED)
             self._runs.end_all(children.runs)
+            keep_history(self._root, native)  # again: what was published until it lost its name
             if not self._tagged(native):  # again: a tag that came late found the name still there
                 remove_natives(self._root, native, tables)
 

@@ -7,6 +7,7 @@ pointer is none: its making, or its removal, was cut short.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -19,7 +20,18 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST, SCHEMA_LOCK_BRANCH
 from omnigraph_l2.errors import InvalidBranchName, UnknownBranch
 
-__all__ = ["Children", "Listing"]
+__all__ = ["Children", "Listing", "with_parents"]
+
+
+def with_parents(needed: Iterable[str | None], natives: Mapping[str, BranchInfo]) -> frozenset[str]:
+    """Add what native branches stand on, and leave main out."""
+    found: set[str] = set()
+    left = {each for each in needed if each is not None}
+    while left:
+        found |= left
+        above = {natives[each].parent_branch for each in left if each in natives}
+        left = {each for each in above if each is not None} - found
+    return frozenset(found)
 
 
 @attrs.frozen(kw_only=True)
@@ -100,6 +112,13 @@ class Listing:
         ]
         runs = [run for each in started if (run := run_of(each)) is not None]
         return Children(branches=tuple(sorted(branches)), runs=tuple(sorted(runs)))
+
+    def needed(self, tagged: Iterable[str | None]) -> frozenset[str]:
+        """Name the native branches that have a name or a tag, or on which one of these stands."""
+        natives = self._natives()
+        unnamed = (each for each in natives if not (has_unique_ending(each) or run_of(each)))
+        named = (each.native_branch for each in self._pointers.list())
+        return with_parents([*named, *unnamed, *tagged], natives)
 
     def _natives(self) -> dict[str, BranchInfo]:
         return self._root.open(MANIFEST).branches()

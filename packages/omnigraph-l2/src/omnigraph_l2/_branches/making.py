@@ -2,7 +2,8 @@
 
 Always: the log is forked before the catalog, and both before anything names them. What a native
 branch starts with is exactly the moment that was asked for. Removing starts with the catalog, which
-Lance refuses while anything started from it; then nothing that belongs to it is touched.
+Lance refuses while anything started from it; then nothing that belongs to it is touched. Before
+that, the commits of the branch are kept elsewhere.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from collections.abc import Iterable
 
 from omnigraph_l1.errors import L1Error, UnknownBranch
 from omnigraph_l1.failpoints import declare, failpoint
-from omnigraph_l2._branches.names import is_owned_by
+from omnigraph_l2._branches.names import is_owned_by, run_of
 from omnigraph_l2._catalog.state import CatalogState, later_rows
 from omnigraph_l2._events import emit
+from omnigraph_l2._history.kept import KeptCommits
 from omnigraph_l2._history.log import GraphLog
-from omnigraph_l2._manifest.catalog import read_rows
+from omnigraph_l2._manifest.catalog import load, read_rows
 from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import COMMITS, MANIFEST
+from omnigraph_l2.errors import OmniGraphError
 
-__all__ = ["fork_natives", "owned_tables", "remove_natives"]
+__all__ = ["fork_natives", "keep_history", "owned_tables", "remove_natives"]
 
 _LOG_FORKED = declare("l2.branch.log_forked", "the log has the new native branch")
 _CATALOG_FORKED = declare("l2.branch.catalog_forked", "the catalog has it, no pointer names it")
@@ -59,6 +62,20 @@ def owned_tables(state: CatalogState) -> list[tuple[str, str]]:
         for entry in state.tables.values()
         if entry.table_branch is not None and is_owned_by(entry.table_branch, native)
     ]
+
+
+def keep_history(root: Root, native: str) -> None:
+    """See to it that the commits of a branch outlive it, as far as they can still be read.
+
+    Steps of a run are no commits that anybody could come from.
+    """
+    if run_of(native) is not None:
+        return
+    try:
+        table = root.open(MANIFEST, branch=native)
+        KeptCommits(root).keep(load(table, root.place).state)
+    except (L1Error, OmniGraphError) as error:
+        emit("history_not_kept", place=root.place, branch=native, error=str(error))
 
 
 def remove_natives(root: Root, native: str, tables: Iterable[tuple[str, str]]) -> bool:

@@ -7,12 +7,13 @@ again, its old handle refuses to write, and the next one who asks gets another.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.listing import Listing
 from omnigraph_l2._branches.pointers import MAIN, Pointers
 from omnigraph_l2._catalog.commits import GraphCommit
+from omnigraph_l2._history.kept import KeptCommits
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._leases.hold import MAIN_LINEAGE
 from omnigraph_l2._leases.leases import Leases
@@ -62,8 +63,15 @@ class OpenBranches:
             self._open.pop(name, None)
 
     def find(self, commit_id: str) -> GraphCommit | None:
-        """Find a commit on any branch: on main first, which costs least."""
-        for name in self._names():
+        """Find a commit on any branch, or of one that is gone: on main first, which costs least."""
+        given: object = commit_id
+        if not isinstance(given, str):
+            return None
+        found = self.get(MAIN).find(commit_id) or KeptCommits(self._root).find(commit_id)
+        return found or self._found_on(self._others(), commit_id)
+
+    def _found_on(self, names: Iterable[str], commit_id: str) -> GraphCommit | None:
+        for name in names:
             try:
                 found = self.get(name).find(commit_id)
             except UnknownBranch:
@@ -90,8 +98,7 @@ class OpenBranches:
                 except UnknownBranch:
                     self.forget(branch.name)
 
-    def _names(self) -> Iterator[str]:
-        yield MAIN
+    def _others(self) -> Iterator[str]:
         with self._lock:
             tried = [name for name in self._open if name != MAIN]
         yield from tried

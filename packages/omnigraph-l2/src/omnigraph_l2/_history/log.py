@@ -70,13 +70,13 @@ class GraphLog:
         """Give the newest commit on a branch, up to a version of the catalog, as the log has it."""
         for row in _in_order(_rows_newest_first(self._open(COMMITS, branch))):
             if until is None or row["manifest_version"] <= until:
-                return self._whole([row])[0]
+                return self.whole([row])[0]
         return None
 
     def find(self, commit_id: str, branch: str | None) -> GraphCommit | None:
         """Find a commit by its id, on one branch."""
         rows = self._open(COMMITS, branch).find("graph_commit_id", [commit_id]).to_pylist()
-        return self._whole(rows)[0] if rows else None
+        return self.whole(rows)[0] if rows else None
 
     def operations(self, digest: str) -> list[str]:
         """Tell which commits an operation made: at most one on each branch."""
@@ -88,7 +88,7 @@ class GraphLog:
         rows = _in_order(_rows_newest_first(self._open(COMMITS, branch)))
         seen: set[str] = set()
         while page := list(islice(rows, _PAGE)):
-            for commit in self._whole(page):
+            for commit in self.whole(page):
                 if commit.graph_commit_id not in seen:
                     seen.add(commit.graph_commit_id)
                     yield commit
@@ -123,9 +123,10 @@ class GraphLog:
     def find_all(self, commit_ids: Sequence[str], branch: str | None) -> list[GraphCommit]:
         """Find those of some commits that are in the log of a branch."""
         rows = self._open(COMMITS, branch).find("graph_commit_id", list(commit_ids)).to_pylist()
-        return self._whole(rows) if rows else []
+        return self.whole(rows) if rows else []
 
-    def _whole(self, rows: Sequence[dict[str, Any]]) -> list[GraphCommit]:
+    def whole(self, rows: Sequence[dict[str, Any]]) -> list[GraphCommit]:
+        """Read commits from rows of the log, each with its actor and its note."""
         ids = [row["graph_commit_id"] for row in rows]
         actors = self._found(COMMIT_ACTORS, "graph_commit_id", ids)
         notes = self._found(COMMIT_NOTES, "graph_commit_id", ids)

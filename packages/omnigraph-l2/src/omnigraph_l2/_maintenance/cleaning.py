@@ -17,6 +17,7 @@ import attrs
 from omnigraph_l1 import BranchInfo, Removed, Table, list_objects, remove_object
 from omnigraph_l1.errors import DatasetNotFound, L1Error, UnknownBranch
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.making import keep_history
 from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._events import emit
 from omnigraph_l2._leases import Leases
@@ -33,6 +34,7 @@ from omnigraph_l2._storage.layout import (
     COMMIT_ACTORS,
     COMMIT_NOTES,
     COMMITS,
+    COMMITS_KEPT,
     LEASE_REFS,
     MANIFEST,
     OPERATION_REFS,
@@ -53,7 +55,7 @@ removed meanwhile it would not see.
 """
 _ORPHANS_BEFORE: Final = timedelta(days=6)
 """Lance removes files that no version names after seven days, whoever is at work on them."""
-_LOGS: Final = (COMMITS, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS)
+_LOGS: Final = (COMMITS, COMMITS_KEPT, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS)
 _SKEW: Final = timedelta(minutes=30)
 
 _ANNOUNCED = declare("l2.cleanup.announced", "the lease of the one who cleans up says so")
@@ -160,6 +162,8 @@ class Cleaner:
                 if any(is_owned_by(info.name, each) for each in refused):
                     continue
                 size = self._size_of_fork(path, info.name)
+                if path == MANIFEST and not report.dry_run:
+                    keep_history(self.root, info.name)
                 if report.dry_run or self._removed(path, info.name):
                     swept += Swept(1, size)
                 else:

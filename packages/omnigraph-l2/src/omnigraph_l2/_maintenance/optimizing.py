@@ -27,7 +27,14 @@ from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._events import emit
 from omnigraph_l2._publishing.turns import Turns, lineage
 from omnigraph_l2._storage import Root
-from omnigraph_l2._storage.layout import COMMIT_ACTORS, COMMIT_NOTES, COMMITS, RUN_ACTORS, RUNS
+from omnigraph_l2._storage.layout import (
+    COMMIT_ACTORS,
+    COMMIT_NOTES,
+    COMMITS,
+    COMMITS_KEPT,
+    RUN_ACTORS,
+    RUNS,
+)
 from omnigraph_l2._transactions.exact import done_exactly
 from omnigraph_l2._transactions.version_facts import version_metadata
 from omnigraph_l2.errors import Conflict, UnknownTable
@@ -186,7 +193,7 @@ class Optimizer:
 
     def _logs(self) -> None:
         """Merge the fragments of the log: it has one version only that anybody reads."""
-        for path in (COMMITS, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS):
+        for path in (COMMITS, COMMITS_KEPT, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS):
             native = self.branch.native if path == COMMITS else None
             try:
                 self.root.remember(path, self.root.open(path, branch=native).compact().table)

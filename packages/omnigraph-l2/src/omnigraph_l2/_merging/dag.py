@@ -1,9 +1,9 @@
 """What two commits come from: their best common ancestors in the graph of commits. Pure.
 
 Always: the walk goes from new to old, and ends where only common history is left: what it looks at
-follows how far the two have diverged. A commit that nobody can look up any more (its branch was
-deleted) has no parents that anybody could know. Clocks order the walk; that they are wrong costs
-looks, and can add ancestors of what is found, which changes no merge.
+follows how far the two have diverged. Where a commit that one side has cannot be looked up, nobody
+knows what else both have: it is told, and never passed over. Clocks order the walk; that they are
+wrong costs looks, and can add ancestors of what is found, which changes no merge.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Ancestors:
     best: tuple[str, ...]
     """Commits, newest first: several where the sides have merged each other crosswise."""
     lost: tuple[str, ...]
-    """Commits that both sides have, that may be newer than those, and that are not there now."""
+    """Commits that nobody knows, from which something may come that both have and that is newer."""
 
 
 def common_ancestors(lookup: Lookup, ours: Collection[str], theirs: Collection[str]) -> Ancestors:
@@ -83,10 +83,10 @@ class _Walk:
         age, commit_id = heapq.heappop(self._waiting)
         self.undecided.discard(commit_id)
         colour, commit = self.colours[commit_id], self._lookup(commit_id)
+        if commit is None:
+            self.lost.add(commit_id)
         if colour & _COMMON == _COMMON:
-            if commit is None:
-                self.lost.add(commit_id)
-            elif not colour & _BELOW:
+            if commit is not None and not colour & _BELOW:
                 self.found[commit_id] = age
             colour |= _BELOW
             if not self.undecided:

@@ -1,7 +1,8 @@
 """Looking commits up while the graph of commits is walked.
 
 Always: a commit is looked up once. Those of the branches that are merged come page by page, newest
-first, as the walk goes; any other one is found by its id. None means that no branch has it now.
+first, as the walk goes; any other one is found by its id. Where that is of a branch that is gone,
+those before it come page by page, too. None means that nobody has it now.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ class History:
         self,
         find: Callable[[str], GraphCommit | None],
         *,
+        before: Callable[[GraphCommit], Iterator[GraphCommit]] = lambda _: iter(()),
         streams: Iterable[Iterator[GraphCommit]],
         known: Iterable[GraphCommit] = (),
     ) -> None:
-        """``find`` looks on all branches; a stream gives a branch from its head downward."""
+        """``find`` looks everywhere; a stream gives a branch from its head downward.
+
+        ``before`` gives what the branch of a commit made before it, where that branch is gone.
+        """
         self._find = find
+        self._before = before
         self._streams = list(streams)
         self._known: dict[str, GraphCommit | None] = {each.graph_commit_id: each for each in known}
 
@@ -39,5 +45,7 @@ class History:
                     self._known.setdefault(commit.graph_commit_id, commit)
                 if commit_id in self._known:
                     return self._known[commit_id]
-            self._known[commit_id] = self._find(commit_id)
+            found = self._known[commit_id] = self._find(commit_id)
+            if found is not None:
+                self._streams.append(self._before(found))
         return self._known[commit_id]

@@ -30,6 +30,7 @@ from omnigraph_l2._errors.merging import MergeConflicts
 from omnigraph_l2._events import emit
 from omnigraph_l2._evolving.foreign import refuse_foreign
 from omnigraph_l2._given import check_timeout
+from omnigraph_l2._history.kept import KeptCommits
 from omnigraph_l2._leases import Hold
 from omnigraph_l2._merging.graph_merge import GraphMerge
 from omnigraph_l2._merging.history import History
@@ -150,10 +151,16 @@ class Merger:
         def bases(head: GraphCommit) -> Base:
             history = History(
                 self._found,
+                before=KeptCommits(self.root).before,
                 streams=[self.branch.newest_first(), self._stream(moment)],
                 known=[head, theirs],
             )
-            return base_of(history, [head.graph_commit_id], [theirs.graph_commit_id])
+
+            def has_data(commit_id: str) -> bool:
+                commit = history(commit_id)
+                return commit is not None and self.references.has_data(commit)
+
+            return base_of(history, [head.graph_commit_id], [theirs.graph_commit_id], has_data)
 
         other = _Other(
             hold=hold, named=f"{source!r}", state=moment.state(), parent=theirs, bases=bases

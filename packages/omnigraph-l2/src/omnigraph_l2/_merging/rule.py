@@ -72,20 +72,32 @@ class Virtual:
 Base: TypeAlias = Leaf | Nowhere | Virtual
 
 
-def base_of(lookup: Lookup, ours: Collection[str], theirs: Collection[str]) -> Base:
-    """Give the base of two sides, each of which is one commit or several that were merged."""
+def base_of(
+    lookup: Lookup,
+    ours: Collection[str],
+    theirs: Collection[str],
+    has_data: Callable[[str], bool] = lambda _: True,
+) -> Base:
+    """Give the base of two sides, each of which is one commit or several that were merged.
+
+    ``has_data`` tells whether what a commit has made is there still.
+    """
     ancestors = common_ancestors(lookup, ours, theirs)
-    if ancestors.lost or not ancestors.best:
+    if ancestors.lost or not ancestors.best or not all(map(has_data, ancestors.best)):
         return Nowhere()
-    return _merged(lookup, ancestors.best)
+    return _merged(lookup, ancestors.best, has_data)
 
 
-def _merged(lookup: Lookup, commits: tuple[str, ...]) -> Base:
+def _merged(lookup: Lookup, commits: tuple[str, ...], has_data: Callable[[str], bool]) -> Base:
     *others, last = commits
     if not others:
         return Leaf(last)
     left = tuple(others)
-    return Virtual(_merged(lookup, left), Leaf(last), lambda: base_of(lookup, left, (last,)))
+    return Virtual(
+        _merged(lookup, left, has_data),
+        Leaf(last),
+        lambda: base_of(lookup, left, (last,), has_data),
+    )
 
 
 def leaves(base: Base) -> list[str]:

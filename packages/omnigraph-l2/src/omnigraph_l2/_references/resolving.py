@@ -15,7 +15,7 @@ import attrs
 from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._branches.listing import Listing
-from omnigraph_l2._branches.names import is_hidden
+from omnigraph_l2._branches.names import has_unique_ending, is_hidden
 from omnigraph_l2._branches.pointers import MAIN
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
@@ -77,7 +77,7 @@ class References:
         if tag is not None:
             return self._of_tag(tag)
         commit = self._find(reference)
-        if commit is not None:
+        if commit is not None and self.has_data(commit):
             return self._at(self._name_of(commit.manifest_branch), commit)
         held = [each for each in self._tags.list() if each.graph_commit_id == reference]
         if held:
@@ -175,6 +175,16 @@ class References:
                 return self._at(branch.name, commit)
         raise UnknownVersion(branch=branch.name, version=f"at {moment.isoformat()}")
 
+    def has_data(self, commit: GraphCommit) -> bool:
+        """Tell whether what a commit has made can still be there: its branch may be gone."""
+        native = commit.manifest_branch
+        if native is None or has_unique_ending(native):
+            return native is None or self._is_needed(native)
+        try:  # the original program gives a name again
+            return self._open(native).find(commit.graph_commit_id) is not None
+        except UnknownBranch:
+            return False
+
     def check_held(self, moment: Moment, *, not_by: str | None = None) -> None:
         """Raise ``UnknownBranch`` or ``SnapshotExpired`` where what a moment needs is not kept.
 
@@ -190,14 +200,15 @@ class References:
                 return
         except UnknownBranch:
             pass
-        if moment.native is not None and self._named(moment.native) is None:
-            kept = (
-                (each.native_branch, each.graph_commit_id) == (moment.native, moment.commit_id)
-                for each in self._tags.list()
-                if each.name != not_by
-            )
-            if not any(kept):
-                raise UnknownBranch(place=self._root.place, branch=moment.branch)
+        if moment.native is not None and not self._is_needed(moment.native, not_by):
+            raise UnknownBranch(place=self._root.place, branch=moment.branch)
+
+    def _is_needed(self, native: str, not_by: str | None = None) -> bool:
+        """Tell whether somebody needs a native branch: it is kept whole then."""
+        if self._named(native) is not None:
+            return True
+        tags = [each.native_branch for each in self._tags.list() if each.name != not_by]
+        return native in self._listing.needed(tags)
 
     def _of_snapshot(self, snapshot: Snapshot) -> Moment:
         state = state_of(snapshot)

@@ -7,6 +7,7 @@ from typing import Final
 __all__ = [
     "BRANCH_REFS",
     "COMMITS",
+    "COMMITS_KEPT",
     "COMMIT_ACTORS",
     "COMMIT_NOTES",
     "LEASE_REFS",
@@ -23,6 +24,7 @@ __all__ = [
 
 MANIFEST: Final = "__manifest"
 COMMITS: Final = "_graph_commits.lance"
+COMMITS_KEPT: Final = "_graph_commits_kept.lance"
 COMMIT_ACTORS: Final = "_graph_commit_actors.lance"
 COMMIT_NOTES: Final = "_graph_commit_notes.lance"
 RUNS: Final = "_graph_runs.lance"

@@ -19,6 +19,7 @@ from omnigraph_l2._storage.layout import (
     COMMIT_ACTORS,
     COMMIT_NOTES,
     COMMITS,
+    COMMITS_KEPT,
     MANIFEST,
     RUN_ACTORS,
     RUNS,
@@ -140,7 +141,7 @@ def torn_heads(root: Root, branches: Iterable[Shown], shown: Iterable[Shown]) ->
     if not root.storage.place.is_local:
         return
     in_use: dict[tuple[str, str | None], int] = dict.fromkeys(
-        ((path, None) for path in (COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS)), 0
+        ((path, None) for path in (COMMITS_KEPT, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_ACTORS)), 0
     )
     for each in branches:
         in_use |= {(MANIFEST, each.native): 0, (COMMITS, each.native): 0}

@@ -16,10 +16,12 @@ import attrs
 from omnigraph_l1 import L1Error
 from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.making import keep_history
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._storage import Root
+from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2._verifying.catalogs import Shown, newest_commit
 from omnigraph_l2._verifying.histories import unlogged
 from omnigraph_l2._verifying.remains import (
@@ -227,6 +229,8 @@ def _set_aside(root: Root, torn: Torn) -> None:
 
 
 def _remove(root: Root, left: LeftOver) -> None:
+    if left.path == MANIFEST:
+        keep_history(root, left.native)
     try:
         root.open(left.path).delete_branch(left.native)
     except NoSuchBranch:

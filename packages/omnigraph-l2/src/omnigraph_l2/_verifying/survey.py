@@ -15,6 +15,7 @@ import attrs
 
 from omnigraph_l1 import BranchInfo
 from omnigraph_l1.errors import DatasetNotFound
+from omnigraph_l2._branches.listing import with_parents
 from omnigraph_l2._branches.names import has_unique_ending, is_hidden, run_of
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._references.tag_refs import Tag, TagRefs
@@ -112,11 +113,7 @@ class Survey:
             # A registry that is lost says nothing of what runs may still need.
             needed |= {each for each in self.natives if run_of(each)}
         needed |= {each for each in self.natives if not (has_unique_ending(each) or run_of(each))}
-        while True:
-            parents = {self.natives[each].parent_branch for each in self.natives if each in needed}
-            if parents <= needed | {None}:
-                return frozenset(each for each in needed if each is not None)
-            needed |= parents
+        return with_parents(needed, self.natives)
 
 
 def survey(root: Root, clock: Callable[[], datetime], collector: Collector) -> Survey:

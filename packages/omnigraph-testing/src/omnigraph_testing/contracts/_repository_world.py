@@ -38,13 +38,15 @@ from omnigraph_testing.contracts._graph_states import (
     schema_of,
     toggle,
 )
-from omnigraph_testing.contracts.merge_model import Model, Rows, State
+from omnigraph_testing.contracts.merge_model import Model, Row, Rows, State
 
-__all__ = ["NAMES", "Change", "Held", "Line", "Underway", "World", "write_all"]
+__all__ = ["NAMES", "Change", "Held", "Line", "Operation", "Underway", "World", "write_all"]
 
 NAMES = ("one", "one/two", "three", "人")
 Change = tuple[int, int, int, int]
 """A table, a row, an end, a value; all of them just numbers."""
+Operation = tuple[str, list[Change]]
+"""What is done to the table of the first of some changes."""
 
 
 @attrs.define
@@ -87,6 +89,8 @@ class World:
         (genesis,) = self.repo().log()
         self.lines = {"main": Line("main", genesis.graph_commit_id, None, next(self._numbers))}
         self.made_on = {genesis.graph_commit_id: self.lines["main"].number}
+        self.stood_on: dict[int, int | None] = {self.lines["main"].number: None}
+        """For each line there ever was, the one that it started from."""
         self.tags: dict[str, tuple[str, int]] = {}
         """What each names, and the number of the line that it is kept on."""
         self.held: list[Held] = []
@@ -123,15 +127,25 @@ class World:
         self.made_on[commit_id] = line.number
         line.head = commit_id
 
-    def known(self) -> set[str]:
-        """Give the commits that somebody can still look up."""
-        tips = [each.head for each in self.lines.values()] + [each.start for each in self.runs]
-        found = {commit for tip in tips for commit in self.model.line(tip)}
-        return found | {commit for commit, _ in self.tags.values()}
+    def needed(self) -> set[int]:
+        """Give the lines that have a name or a tag, or on which one of these stands."""
+        found: set[int] = set()
+        todo = [each.number for each in self.lines.values()]
+        todo += [number for _, number in self.tags.values()]
+        while todo:
+            number = todo.pop()
+            if number not in found:
+                found.add(number)
+                above = self.stood_on[number]
+                todo += [] if above is None else [above]
+        return found
 
     def look_around(self) -> None:
-        """Note what nobody knows any more."""
-        self.model.forgotten = self.model.commits.keys() - self.known()
+        """Note of which commits the data is gone, because their branch was deleted."""
+        needed = self.needed()
+        self.model.gone = {
+            commit for commit, number in self.made_on.items() if number not in needed
+        }
 
     # Rows and types.
 
@@ -147,33 +161,38 @@ class World:
             assert before.rows == after.rows
         self.check(branch, turn + 1)
 
-    def attempt(self, turn: int, branch: str, kind: str, changes: list[Change]) -> None:
-        """Do one thing that the model may refuse."""
+    def attempt(self, turn: int, branch: str, operations: list[Operation]) -> None:
+        """Do things in one transaction that the model may refuse: all of them, or none."""
         before, after = self.head(branch), self.head(branch)
         if not after.types:
             return
-        key = sorted(after.types)[changes[0][0] % len(after.types)]
-        made = (put(after, key, row, end, value + 1) for _, row, end, value in changes)
-        rows = {row["id"]: row for row in made if row is not None}
-        after.rows[key] = {} if kind == "overwrite" else before.rows[key].copy()
-        taken = not (kind == "append" and rows.keys() & before.rows[key].keys())
-        for row_id, row in rows.items():
-            after.rows[key].pop(row_id, None)
-            if kind != "delete":
-                after.rows[key][row_id] = row
+        planned, taken = [], True
+        for kind, changes in operations:
+            key = sorted(after.types)[changes[0][0] % len(after.types)]
+            rows = _rows_of(after, key, changes)
+            held = after.rows[key] = {} if kind == "overwrite" else after.rows[key]
+            taken &= not (kind == "append" and rows.keys() & held.keys())
+            for row_id, row in rows.items():
+                held.pop(row_id, None)
+                if kind != "delete":
+                    held[row_id] = row
+            planned.append((kind, key, rows))
         try:
             with self.repo(turn).transaction(branch) as tx:
-                if kind == "delete":
-                    tx.delete(key, ids=list(rows))
-                else:
-                    getattr(tx, kind)(key, list(rows.values()))
+                for kind, key, rows in planned:
+                    if kind == "delete":
+                        tx.delete(key, ids=list(rows))
+                    else:
+                        getattr(tx, kind)(key, list(rows.values()))
         except (DuplicateIds, DuplicateValues, DanglingEdges):
-            assert not (taken and is_whole(after)), (kind, key, rows)
+            assert not (taken and is_whole(after)), planned
         else:
-            assert taken, (kind, key, rows)
-            assert is_whole(after), (kind, key, rows)
+            assert taken, planned
+            assert is_whole(after), planned
             if tx.commit is not None:
                 self.record(branch, tx.commit.graph_commit_id, after)
+            else:
+                assert before.rows == after.rows
         self.check(branch, turn + 1)
 
     def evolve(self, turn: int, branch: str, what: int) -> None:
@@ -201,13 +220,14 @@ class World:
             self.excuse(error, start)
             return
         assert made.head_commit_id == start
-        self.lines[name] = Line(name, start, parent, next(self._numbers))
+        self.lines[name] = line = Line(name, start, parent, next(self._numbers))
+        self.stood_on[line.number] = parent
         self.check(name, turn + 1)
 
     def excuse(self, error: Exception, *commits: str) -> None:
         """Let an error be where a cleanup, or a forced delete, has taken what was asked for."""
         if isinstance(error, UnknownBranch | UnknownReference):
-            assert any(self.alive(self.made_on[each]) is None for each in commits), error
+            assert any(self.made_on[each] not in self.needed() for each in commits), error
         else:
             assert self.doubtful.intersection(commits), error
 
@@ -304,6 +324,17 @@ def change_all(state: State, changes: list[Change]) -> None:
         if state.types:
             put(state, sorted(state.types)[table % len(state.types)], row, end, value)
     emptied(state)
+
+
+def _rows_of(state: State, key: str, changes: list[Change]) -> dict[str, Row]:
+    """Make rows for a table, some of them edges to nowhere."""
+    scratch, found = copy.deepcopy(state), {}
+    for _, number, end, value in changes:
+        row = put(scratch, key, number, end, value + 1)
+        if row is not None:
+            nowhere = {"dst": "nobody"} if key in ENDS and value == end else {}
+            found[row["id"]] = {**row, **nowhere}
+    return found
 
 
 def write_all(tx: Transaction, before: State, after: State, *, anew: bool = False) -> None:

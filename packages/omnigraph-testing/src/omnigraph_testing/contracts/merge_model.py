@@ -53,8 +53,8 @@ class Model:
         """Begin with none. ``ends`` tells between which node tables the edges go."""
         self.ends = ends
         self.commits: dict[str, State] = {}
-        self.forgotten: set[str] = set()
-        """Those of branches that were deleted: nobody knows what they come from."""
+        self.gone: set[str] = set()
+        """Those of branches that were deleted: nobody knows what they have shown."""
 
     def line(self, commit_id: str) -> list[str]:
         """Give a commit and what was before it on its branch, newest first."""
@@ -64,23 +64,22 @@ class Model:
         return found
 
     def ancestors(self, commit_id: str) -> set[str]:
-        """Give a commit and all that it is known to come from."""
+        """Give a commit and all that it comes from."""
         found, todo = set(), [commit_id]
         while todo:
             each = todo.pop()
             if each not in found:
                 found.add(each)
-                if each not in self.forgotten:
-                    todo += self.commits[each].parents
+                todo += self.commits[each].parents
         return found
 
     def bases(self, ours: list[str], theirs: list[str]) -> list[str]:
-        """Give the best common ancestors, newest first; none where nobody knows them."""
+        """Give the best common ancestors, newest first; none where one of them is gone."""
         one, other = (set().union(*map(self.ancestors, tips)) for tips in (ours, theirs))
         common = one & other
         below = set().union(*(self.ancestors(each) - {each} for each in common))
         best = common - below
-        if best & self.forgotten:
+        if best & self.gone:
             return []
         return sorted(best, key=lambda each: -self.commits[each].age)
 
