@@ -1,4 +1,4 @@
-"""The graph of these tests, and what other processes do to it.
+"""What other processes do with branches.
 
 A test module has no name that another process can import; this module has.
 """
@@ -9,49 +9,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+from small_graph import PERSON, append, fill
 
-from omnigraph_l1 import Table
-from omnigraph_l2 import EdgeType, GraphCommit, GraphSchema, NodeType, Repository
+from omnigraph_l2 import Repository
 from omnigraph_l2.errors import BranchExists, OmniGraphError, UnknownBranch
 
-PERSON = "node:Person"
 KNOWS = "edge:Knows"
-SCHEMA = GraphSchema(
-    nodes=[NodeType("Person", {"age": pa.int32()}), NodeType("Company", {"name": pa.string()})],
-    edges=[EdgeType("Knows", "Person", "Person", {})],
-)
-
-
-def append(repo: Repository, *names: str, branch: str = "main") -> GraphCommit:
-    """Add people."""
-    with repo.transaction(branch) as tx:
-        tx.append(PERSON, [{"id": name, "age": 1} for name in names])
-    assert tx.commit is not None
-    return tx.commit
-
-
-def people(repo: Repository, branch: str = "main", **when: Any) -> str:
-    """Name all people, sorted."""
-    rows = repo.snapshot(branch, **when).read(PERSON)
-    return " ".join(sorted(rows["id"].to_pylist()))
 
 
 def ids_of_log(repo: Repository, branch: str) -> list[str]:
     """Give the commit ids of a branch, newest first."""
     return [commit.graph_commit_id for commit in repo.log(branch)]
-
-
-def native_branches(repo: Repository, path: str) -> set[str]:
-    """Name Lance's branches of a dataset of a repository on local disk."""
-    return set(Table.open(Path(repo.uri) / path).branches())
-
-
-def fill(place: Path) -> list[str]:
-    """Make a repository to be killed in."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
-        append(repo, "ann", "bob")
-    return [str(place / "repo")]
 
 
 def fill_with_branch(place: Path) -> list[str]:
@@ -94,11 +62,12 @@ def race_to_create(uri: str, options: dict[str, str] | None, start: Any, told: A
             told.put(made.native_branch)
 
 
-def race_to_write(uri: str, name: str, start: Any) -> None:
+def race_to_write(uri: str, name: str, start: Any, told: Any) -> None:
     """Append on a branch at the same time as others, to a table that is not forked yet."""
     with Repository.open(uri, durability="none") as repo:
         start.wait()
         append(repo, name, branch="side")
+    told.put(None)
 
 
 def churn(uri: str, number: int, rounds: int, start: Any, told: Any) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from branchwork import KNOWS, PERSON, append, ids_of_log, people
+from branchwork import KNOWS, ids_of_log
+from small_graph import PERSON, append, people
 
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import (

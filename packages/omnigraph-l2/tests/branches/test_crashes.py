@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from branchwork import (
-    PERSON,
-    append,
-    create_side,
-    delete_side,
-    fill,
-    fill_with_branch,
-    native_branches,
-    people,
-    write_side,
-)
+from branchwork import create_side, delete_side, fill_with_branch, write_side
+from killing import each_step
+from small_graph import PERSON, append, fill, native_branches, people
 
 from omnigraph_l1 import Table, table_path
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import BranchExists, UnknownBranch
-from omnigraph_testing import AtPoint, Crash
+from omnigraph_testing import Crash
 
 pytestmark = pytest.mark.integration
 
 PEOPLE = table_path(PERSON)
-
-
-def each_step(
-    crash: Crash, job: Callable[..., Any], prepare: Callable[[Path], Sequence[Any]]
-) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Kill a job once at each kind of step of this layer; give where, and what it worked on."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    passed = dict.fromkeys(crash.points(job, *prepare(trial)))
-    for number, point in enumerate(point for point in passed if point.startswith("l2.")):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        arguments = prepare(place)
-        crash.run(job, *arguments, kill=AtPoint(point))
-        yield point, arguments
 
 
 def test_killed_while_it_is_made(crash: Crash) -> None:

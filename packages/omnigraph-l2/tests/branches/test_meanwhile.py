@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from branchwork import PERSON, append, people
+from forced_order import meanwhile
+from small_graph import PERSON, append, people
 
-from omnigraph_l1 import failpoints
 from omnigraph_l2 import GraphCommit, Repository
 from omnigraph_l2.errors import (
     BranchExists,
@@ -20,25 +19,7 @@ from omnigraph_l2.errors import (
     UnknownBranch,
 )
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a writer that is called in the middle of another one not wait for its turn."""
-    monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
-
-
-@contextmanager
-def meanwhile(point: str, act: Callable[[], object]) -> Iterator[None]:
-    """Act once, when a step is reached."""
-    acts = [act]
-
-    def handler(name: str) -> None:
-        if name == point and acts:
-            acts.pop()()
-
-    with failpoints.handling(handler):
-        yield
-    assert not acts
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.fixture

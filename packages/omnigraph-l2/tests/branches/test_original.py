@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from branchwork import PERSON, append, ids_of_log, native_branches, people
+from branchwork import ids_of_log
+from small_graph import PERSON, append, native_branches, people
 
 from omnigraph_l1 import Table
 from omnigraph_l2 import Repository

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import pytest
-from branchwork import PERSON, append, churn, people, race_to_create, race_to_write
+from branchwork import churn, race_to_create, race_to_write
+from racing import race
+from small_graph import PERSON, append, people
 
 from omnigraph_l2 import Repository
 
 pytestmark = pytest.mark.integration
-
-DEADLINE = 60
-
-
-def race(
-    job: Callable[..., None], arguments: Sequence[tuple[Any, ...]], *, told: bool
-) -> list[Any]:
-    """Run a job in several processes at once; give what each of them told."""
-    context = multiprocessing.get_context("spawn")
-    start, answers = context.Barrier(len(arguments)), context.Queue()
-    extra = (start, answers) if told else (start,)
-    racers = [context.Process(target=job, args=(*each, *extra)) for each in arguments]
-    for racer in racers:
-        racer.start()
-    found = [answers.get(timeout=DEADLINE) for _ in racers] if told else []
-    for racer in racers:
-        racer.join(DEADLINE)
-    assert [racer.exitcode for racer in racers] == [0] * len(racers)
-    return found
 
 
 def test_several_create_one_name(repo: Repository) -> None:
     """One of them makes it, and the name means what that one made; the others are told."""
     options = repo._root.storage.lance_options
     for _ in range(2):
-        found = race(race_to_create, [(repo.uri, options)] * 3, told=True)
+        found = race(race_to_create, [(repo.uri, options)] * 3)
         won = [each for each in found if each is not None]
         assert len(won) == 1
         assert repo.branches.get("contested").native_branch == won[0]
@@ -51,7 +30,7 @@ def test_several_fork_one_table(local: Repository) -> None:
     for number in range(2):
         local.branches.create("side")
         names = [f"w{number}-{each}" for each in range(4)]
-        race(race_to_write, [(local.uri, name) for name in names], told=False)
+        race(race_to_write, [(local.uri, name) for name in names])
         assert people(local, "side") == " ".join(sorted(["ann", "bob", *names]))
         assert len({each.table_branch for each in local.snapshot("side").tables.values()}) == 2
         assert len(local.log("side")) == len(local.log()) + len(names)
@@ -61,7 +40,7 @@ def test_several_fork_one_table(local: Repository) -> None:
 
 def test_creating_deleting_and_writing_at_once(local: Repository) -> None:
     """Whatever the order: only the expected errors, and a branch that works in the end."""
-    found = race(churn, [(local.uri, number, 12) for number in range(3)], told=True)
+    found = race(churn, [(local.uri, number, 12) for number in range(3)])
     assert [unexpected for _, unexpected in found] == [[], [], []]
     assert all(done for done, _ in found)
     names = [each.name for each in local.branches.list()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from branchwork import PERSON, append, people
+from small_graph import PERSON, append, people
 
 from omnigraph_l1 import Table, unique_branch_name
 from omnigraph_l2 import Repository, Transaction

@@ -121,11 +121,8 @@ def test_what_is_allowed(repo: Repository, write: Write) -> None:
 
 
 @pytest.mark.parametrize("moment", ["l2.table.committed", "l2.publish.planned"])
-def test_two_that_bring_the_same_value(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_two_that_bring_the_same_value(repo: Repository, impatient: None, moment: str) -> None:
     """Who comes second is told, although both had found the value free."""
-    monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
     other = Repository.open(repo.uri, durability="none")
 
     def first(name: str) -> None:

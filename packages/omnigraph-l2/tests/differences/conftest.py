@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import small_graph
+from each_store import EACH_STORE, place_in
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "proof"))
@@ -17,8 +17,6 @@ from differing import CITY, LIVES, PERSON, SCHEMA, add, person
 from fleet import Place
 
 from omnigraph_l2 import Repository
-
-_DEADLINE = 30
 
 
 @pytest.fixture
@@ -33,13 +31,10 @@ def repo(tmp_path: Path) -> Iterator[Repository]:
         yield made
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.integration)])
+@pytest.fixture(params=EACH_STORE)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Where a repository can be made, in each kind of store."""
-    if request.param == "local":
-        return Place(uri=str(tmp_path / "place"), options=None)
-    store = request.getfixturevalue("s3_store")
-    return Place(uri=store.uri("repo"), options=store.storage_options)
+    return Place(*place_in(request, tmp_path, "place"))
 
 
 @pytest.fixture
@@ -50,19 +45,4 @@ def processes() -> None:
 @pytest.fixture
 def written_together(repo: Repository) -> list[str]:
     """Two commits in one write; their ids, in order."""
-
-    def work(key: str) -> None:
-        with repo.transaction(check_edges=False) as tx:
-            tx.append(key, [{"id": "new"}])
-
-    publisher = repo._branch("main")._publisher
-    threads = [threading.Thread(target=work, args=(key,)) for key in (PERSON, CITY)]
-    with publisher._leading:
-        for thread in threads:
-            thread.start()
-        deadline = time.monotonic() + _DEADLINE
-        while len(publisher._queue) < len(threads):
-            assert time.monotonic() < deadline
-    for thread in threads:
-        thread.join(_DEADLINE)
-    return [commit.graph_commit_id for commit in repo.log(limit=2)[::-1]]
+    return small_graph.written_together(repo, PERSON, CITY)

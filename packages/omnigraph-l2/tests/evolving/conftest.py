@@ -1,4 +1,4 @@
-"""Repositories to evolve, and turns that nobody waits for."""
+"""Repositories to evolve."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from graphs import SCHEMA, filled
 
 from omnigraph_l2 import Repository
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a writer that is called in the middle of another one not wait for its turn."""
-    monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -1,14 +1,10 @@
-"""A small graph, schemas near its own, and ways to act in the middle of somebody else's work."""
+"""A small graph, and schemas near its own."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import failpoints
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 
 PERSON = NodeType("Person", {"name": pa.string(), "age": pa.int32()})
@@ -51,23 +47,6 @@ def rows(repository: Repository, table_key: str, branch: str = "main") -> list[d
     """Read all rows, by id."""
     found: list[dict[str, object]] = repository.snapshot(branch).read(table_key).to_pylist()
     return sorted(found, key=lambda row: str(row["id"]))
-
-
-@contextmanager
-def meanwhile(point: str, act: Callable[[], object]) -> Iterator[list[str]]:
-    """Act when a step is first reached; give the list of steps, to see that it was."""
-    passed: list[str] = []
-
-    def handler(name: str) -> None:
-        first = name == point and point not in passed
-        passed.append(name)
-        if first:
-            with failpoints.handling(lambda _: None):
-                act()
-
-    with failpoints.handling(handler):
-        yield passed
-    assert point in passed
 
 
 def branched(repository: Repository, name: str = "what-if", of: str = "main") -> str:

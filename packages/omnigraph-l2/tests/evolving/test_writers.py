@@ -9,7 +9,8 @@ from functools import partial
 import lance
 import pyarrow as pa
 import pytest
-from graphs import PEOPLE, PERSON, SCHEMA, like, meanwhile, rows, with_types
+from forced_order import meanwhile
+from graphs import PEOPLE, PERSON, SCHEMA, like, rows, with_types
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository, TableUpdate, Transaction
 from omnigraph_l2.errors import (
@@ -18,6 +19,8 @@ from omnigraph_l2.errors import (
     InvalidChange,
     InvalidSchema,
 )
+
+pytestmark = pytest.mark.usefixtures("impatient")
 
 Write = Callable[[Transaction], object]
 Evolve = Callable[[Repository], object]

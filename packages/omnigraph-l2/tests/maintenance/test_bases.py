@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from upkeepwork import NOTHING, PERSON, append, later, people
+from small_graph import PERSON, append, people
+from upkeepwork import NOTHING, later
 
 from omnigraph_l2 import Repository
 

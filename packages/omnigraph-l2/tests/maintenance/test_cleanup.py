@@ -9,18 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from upkeepwork import (
-    NOTHING,
-    PEOPLE,
-    PERSON,
-    append,
-    fill,
-    later,
-    native_branches,
-    people,
-    shown,
-    table_versions,
-)
+from small_graph import PERSON, append, native_branches, people
+from upkeepwork import NOTHING, PEOPLE, fill, later, shown, table_versions
 
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import CorruptRepository, InvalidRequest, SnapshotExpired, UnknownVersion

@@ -5,33 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from upkeepwork import NOTHING, append, clean, fill, later, shown, table_versions
+from killing import killed_at, steps_of
+from small_graph import append
+from upkeepwork import NOTHING, clean, fill, later, shown, table_versions
 
 from omnigraph_l2 import Repository
-from omnigraph_testing import AtPoint, Crash
+from omnigraph_testing import Crash
 
 pytestmark = pytest.mark.integration
 
 
 def test_killed_at_each_step(crash: Crash) -> None:
     """Everything that is needed is there; another cleanup leaves what one would have left."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    points = dict.fromkeys(crash.points(clean, *fill(trial)))
-    mine = [each for each in points if each.startswith(("l2.cleanup.", "l2.lease."))]
+    before = {}
+
+    def filled(place: Path) -> list[str]:
+        (uri,) = fill(place)
+        with Repository.open(uri, durability="none") as repo:
+            before[uri] = shown(repo)
+        return [uri]
+
+    steps = steps_of(crash, clean, fill)
+    mine = [each for each in steps if each.startswith(("l2.cleanup.", "l2.lease."))]
     assert len(mine) >= 7
-    for number, point in enumerate(mine):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        arguments = fill(place)
-        with Repository.open(*arguments, durability="none") as repo:
-            before = shown(repo)
-        crash.run(clean, *arguments, kill=AtPoint(point))
-        with Repository.open(*arguments, durability="none") as repo:
-            assert shown(repo) == before, point
+    for point, (uri,) in killed_at(crash, clean, filled, mine):
+        with Repository.open(uri, durability="none") as repo:
+            assert shown(repo) == before[uri], point
             later(repo, days=8)
             repo.cleanup(NOTHING, dry_run=False)
-            assert shown(repo) == before, point
+            assert shown(repo) == before[uri], point
             rest = repo.cleanup(NOTHING)
             assert (rest.forks.count, rest.table_versions.count) == (0, 0), point
             append(repo, "after")

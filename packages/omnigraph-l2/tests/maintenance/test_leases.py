@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from upkeepwork import NOTHING, PERSON, append, people, table_versions
+from small_graph import PERSON, append, people
+from upkeepwork import NOTHING, table_versions
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._leases import leases as leases_module

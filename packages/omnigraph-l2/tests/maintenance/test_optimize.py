@@ -7,16 +7,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import (
     NOTHING,
     PEOPLE,
-    PERSON,
-    SCHEMA,
-    append,
     fill_scattered,
     optimize,
     optimize_on,
-    people,
     scattered,
     table_versions,
     write_on,

@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from upkeepwork import (
-    NOTHING,
-    PERSON,
-    SCHEMA,
-    append,
-    clean_on,
-    later,
-    people,
-    read_on,
-    stop_in_transaction,
-    write_on,
-)
+from small_graph import PERSON, SCHEMA, append, people
+from upkeepwork import NOTHING, clean_on, later, read_on, stop_in_transaction, write_on
 
 from omnigraph_l2 import Repository
 from omnigraph_testing import S3Store

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from upkeepwork import NOTHING, append, people
+from small_graph import append, people
+from upkeepwork import NOTHING
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._maintenance import cleaning, survey

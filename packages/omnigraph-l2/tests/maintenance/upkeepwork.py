@@ -1,4 +1,4 @@
-"""The graph of these tests, and what other processes do to it.
+"""What other processes do while a repository is looked after.
 
 A test module has no name that another process can import; this module has.
 """
@@ -10,18 +10,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+from small_graph import PERSON, SCHEMA, append, people
 
-from omnigraph_l1 import Table, table_path
-from omnigraph_l2 import EdgeType, GraphCommit, GraphSchema, NodeType, Repository
+from omnigraph_l1 import table_path
+from omnigraph_l2 import Repository
 from omnigraph_l2.errors import SnapshotExpired
 
-PERSON = "node:Person"
 PEOPLE = table_path(PERSON)
-SCHEMA = GraphSchema(
-    nodes=[NodeType("Person", {"age": pa.int32()}), NodeType("Company", {"name": pa.string()})],
-    edges=[EdgeType("Knows", "Person", "Person", {})],
-)
 NOTHING = timedelta(0)
 
 
@@ -30,27 +25,9 @@ def later(repo: Repository, **by: float) -> None:
     repo._clock = repo._leases._clock = lambda: datetime.now(timezone.utc) + timedelta(**by)
 
 
-def append(repo: Repository, *names: str, branch: str = "main") -> GraphCommit:
-    """Add people."""
-    with repo.transaction(branch) as tx:
-        tx.append(PERSON, [{"id": name, "age": 1} for name in names])
-    assert tx.commit is not None
-    return tx.commit
-
-
-def people(repo: Repository, branch: str = "main", **when: Any) -> str:
-    """Name all people, sorted."""
-    return " ".join(sorted(repo.snapshot(branch, **when).read(PERSON)["id"].to_pylist()))
-
-
 def table_versions(repo: Repository, native: str | None = None) -> list[int]:
     """List the versions of the table of people."""
     return repo._root.open(PEOPLE, branch=native).versions()
-
-
-def native_branches(repo: Repository, path: str) -> set[str]:
-    """Name Lance's branches of a dataset."""
-    return set(Table.open(repo._root.child(path)).branches())
 
 
 def fill(place: Path) -> list[str]:

@@ -7,21 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mergework import (
-    COMPANY,
-    KNOWS,
-    PERSON,
-    ages,
-    diverged,
-    merge_side,
-    put,
-    revert_newest,
-    rows,
-)
+from killing import each_step
+from mergework import COMPANY, KNOWS, PERSON, ages, diverged, merge_side, put, revert_newest, rows
 
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import MergeKind, Repository
-from omnigraph_testing import AtPoint, Crash
+from omnigraph_testing import Crash
 
 pytestmark = pytest.mark.integration
 
@@ -85,17 +76,8 @@ def test_killed_at_each_named_step(
     crash: Crash, job: Any, prepare: Any, ends: Callable[[str, str], bool]
 ) -> None:
     """SIGKILL at each kind of step of ours."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    passed = dict.fromkeys(crash.points(job, *prepare(trial)))
-    outcomes = set()
-    for number, point in enumerate(point for point in passed if point.startswith("l2.")):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        arguments = prepare(place)
-        assert crash.run(job, *arguments, kill=AtPoint(point)).killed
-        outcomes.add(ends(arguments[0], point))
-    assert outcomes == {True, False}
+    killed = each_step(crash, job, prepare)
+    assert {ends(uri, point) for point, (uri,) in killed} == {True, False}
 
 
 @pytest.mark.parametrize("limit", [2, pytest.param(40, marks=pytest.mark.slow)])

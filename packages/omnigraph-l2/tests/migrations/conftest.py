@@ -6,19 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from each_store import EACH_STORE, place_in
 
 from omnigraph_l1 import Storage
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.integration)])
+@pytest.fixture(params=EACH_STORE)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     """A place for a catalog, in each kind of store."""
-    if request.param == "local":
-        return Storage.resolve(tmp_path / "repo" / "__manifest")
-    store = request.getfixturevalue("s3_store")
-    return Storage.resolve(store.uri("repo/__manifest"), store.storage_options)
+    return Storage.resolve(*place_in(request, tmp_path, "repo/__manifest"))
 
 
 @pytest.fixture

@@ -107,8 +107,9 @@ def tree(place: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def migrate_when_told(storage: Storage, branch: str | None, start: Any) -> None:
+def migrate_when_told(storage: Storage, branch: str | None, start: Any, told: Any) -> None:
     """Open an old catalog together with others, and migrate it."""
     table = Table.open(storage, branch=branch, durability=Durability.NONE)
     start.wait()
     migrate(table)
+    told.put(None)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 import pytest
-from old_catalogs import (
-    IDS,
-    PERSON,
-    ROWS,
-    contents,
-    ids,
-    migrate_when_told,
-    version_row,
-    write_old,
-)
+from old_catalogs import IDS, PERSON, ROWS, contents, ids, migrate_when_told, version_row, write_old
+from racing import race
 
 from omnigraph_l1 import Storage, Table, failpoints
 from omnigraph_l2._manifest.migrations import check, migrate
@@ -24,7 +15,6 @@ from omnigraph_testing import AtPoint, Crash
 pytestmark = pytest.mark.integration
 
 BRANCH = "what-if.01hx"
-DEADLINE = 60
 
 
 def old(place: Path) -> tuple[str, None]:
@@ -103,23 +93,13 @@ def test_several_migrate_at_once(
     storage: Storage, branch: str | None, processes: int, rounds: int
 ) -> None:
     """All end well, the rows are those that were there, each once, and in each version all."""
-    context = multiprocessing.get_context("spawn")
     for number in range(rounds):
         place = storage.child(f"round-{number}")
         twice = [[version_row(n) for n in range(part, 30, 2)] for part in (1, 2, 1)]
         before = write_old(place, ROWS[:2], *twice, [PERSON]).version
         if branch is not None:
             Table.open(place).fork(branch)
-        start = context.Barrier(processes)
-        racers = [
-            context.Process(target=migrate_when_told, args=(place, branch, start))
-            for _ in range(processes)
-        ]
-        for racer in racers:
-            racer.start()
-        for racer in racers:
-            racer.join(DEADLINE)
-        assert [racer.exitcode for racer in racers] == [0] * processes
+        race(migrate_when_told, [(place, branch)] * processes)
         table = Table.open(place, branch=branch)
         assert check(table) == 2
         assert check(Table.open(place)) == (2 if branch is None else 1)

@@ -37,14 +37,16 @@ def init_when_told(  # noqa: PLR0917 - the target of a process
     answers: Any,
 ) -> None:
     """Make repositories, each at the same moment as the other racer."""
+    outcomes = []
     for place in places:
         barrier.wait()
         try:
             Repository.init(place, schema, options, actor=name).close()
         except OmniGraphError as error:
-            answers.put((place, name, f"{type(error).__name__}: {error}"))
+            outcomes.append((place, name, f"{type(error).__name__}: {error}"))
         else:
-            answers.put((place, name, "made"))
+            outcomes.append((place, name, "made"))
+    answers.put(outcomes)
 
 
 def assert_whole(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import lance
 import pyarrow as pa
 import pytest
+from racing import race
 from repositories import ANOTHER, SCHEMA, assert_whole, init_it, init_when_told, use_it
 
 from omnigraph_l1 import failpoints
@@ -145,22 +145,12 @@ def test_killed_at_file_operations(crash: Crash) -> None:
         assert_whole(place, ["ann", "bob"])
 
 
-def race(places: list[str], options: dict[str, str], second: GraphSchema) -> None:
+def assert_one_wins(places: list[str], options: dict[str, str], second: GraphSchema) -> None:
     """Let two processes make each repository at once: one wins, the other is told."""
-    context = multiprocessing.get_context("spawn")
-    answers, barrier = context.Queue(), context.Barrier(2)
-    racers = [
-        context.Process(
-            target=init_when_told, args=(places, options, schema, name, barrier, answers)
-        )
-        for schema, name in ((SCHEMA, "ann"), (second, "bob"))
-    ]
-    for racer in racers:
-        racer.start()
-    told = [answers.get(timeout=60) for _ in range(2 * len(places))]
-    for racer in racers:
-        racer.join(60)
-        assert racer.exitcode == 0
+    who = ((SCHEMA, "ann"), (second, "bob"))
+    racers = [(places, options, schema, name) for schema, name in who]
+    told = [answer for each in race(init_when_told, racers) for answer in each]
+    assert len(told) == 2 * len(places)
     for place in places:
         outcome = sorted((how, name) for where, name, how in told if where == place)
         hows = [how.partition(":")[0] for how, _ in outcome]
@@ -175,14 +165,14 @@ def race(places: list[str], options: dict[str, str], second: GraphSchema) -> Non
 @pytest.mark.parametrize("second", [SCHEMA, ANOTHER], ids=["same schema", "another schema"])
 def test_two_at_once(tmp_path: Path, second: GraphSchema) -> None:
     """One wins, the other is told, and the repository is whole."""
-    race([str(tmp_path / f"repo{number}") for number in range(5)], {}, second)
+    assert_one_wins([str(tmp_path / f"repo{number}") for number in range(5)], {}, second)
 
 
 @pytest.mark.parametrize("second", [SCHEMA, ANOTHER], ids=["same schema", "another schema"])
 def test_two_at_once_in_a_store(s3_store: S3Store, second: GraphSchema) -> None:
     """The same where only conditional writes decide."""
     places = [s3_store.uri(f"repo{number}") for number in range(2)]
-    race(places, dict(s3_store.storage_options), second)
+    assert_one_wins(places, dict(s3_store.storage_options), second)
 
 
 @pytest.mark.parametrize(

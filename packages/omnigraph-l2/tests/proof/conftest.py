@@ -6,19 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from each_store import EACH_STORE, place_in
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fleet import Place
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.integration)])
+@pytest.fixture(params=EACH_STORE)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Where a repository can be made, in each kind of store."""
-    if request.param == "local":
-        return Place(uri=str(tmp_path / "repo"), options=None)
-    store = request.getfixturevalue("s3_store")
-    return Place(uri=store.uri("repo"), options=store.storage_options)
+    return Place(*place_in(request, tmp_path))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from each_store import EACH_STORE, made
 
 from omnigraph_l2 import Repository
 
@@ -14,25 +15,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from runwork import SCHEMA, fill_in
 
-BOTH = ["local", pytest.param("s3", marks=pytest.mark.integration)]
 
-
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EACH_STORE)
 def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Repository]:
     """A repository with people and an edge, in each kind of store."""
-    if request.param == "local":
-        made = Repository.init(tmp_path / "repo", SCHEMA, durability="none")
-    else:
-        store = request.getfixturevalue("s3_store")
-        made = Repository.init(store.uri("repo"), SCHEMA, store.storage_options)
-    with made:
-        fill_in(made)
-        yield made
+    with made(request, tmp_path, SCHEMA) as repository:
+        fill_in(repository)
+        yield repository
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Repository]:
     """A repository with people and an edge, on local disk."""
-    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as made:
-        fill_in(made)
-        yield made
+    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repository:
+        fill_in(repository)
+        yield repository

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from killing import each_step
 from runwork import (
     AFTER_WORK,
     COMPANY,
@@ -34,21 +35,6 @@ from omnigraph_testing import AtPoint, Crash
 pytestmark = pytest.mark.integration
 
 BEFORE = {"ann": 1, "bob": 1, "cat": 1, "dan": 1}
-
-
-def each_step(
-    crash: Crash, job: Callable[..., Any], prepare: Callable[[Path], Sequence[Any]]
-) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Kill a job once at each kind of step of this layer; give where, and what it worked on."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    passed = dict.fromkeys(crash.points(job, *prepare(trial)))
-    for number, point in enumerate(point for point in passed if point.startswith("l2.")):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        arguments = prepare(place)
-        crash.run(job, *arguments, kill=AtPoint(point))
-        yield point, arguments
 
 
 def assert_others_go_on(repo: Repository, point: str) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import pytest
+from racing import race
 from runwork import (
     AFTER_WORK,
     COMPANY,
@@ -23,22 +20,6 @@ from runwork import (
 from omnigraph_l2 import Repository
 
 pytestmark = pytest.mark.integration
-
-DEADLINE = 60
-
-
-def race(job: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Run a job in several processes at once; give what each of them told."""
-    context = multiprocessing.get_context("spawn")
-    start, told = context.Barrier(len(arguments)), context.Queue()
-    racers = [context.Process(target=job, args=(*each, start, told)) for each in arguments]
-    for racer in racers:
-        racer.start()
-    found = [told.get(timeout=DEADLINE) for _ in racers]
-    for racer in racers:
-        racer.join(DEADLINE)
-    assert [racer.exitcode for racer in racers] == [0] * len(racers)
-    return found
 
 
 def test_several_publish_one_run(repo: Repository) -> None:

@@ -7,32 +7,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from each_store import EACH_STORE, made
+from small_graph import SCHEMA, append
 
 from omnigraph_l2 import Repository
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tagwork import SCHEMA, append
 
-BOTH = ["local", pytest.param("s3", marks=pytest.mark.integration)]
-
-
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EACH_STORE)
 def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Repository]:
     """A repository with two people, in each kind of store."""
-    if request.param == "local":
-        made = Repository.init(tmp_path / "repo", SCHEMA, durability="none")
-    else:
-        store = request.getfixturevalue("s3_store")
-        made = Repository.init(store.uri("repo"), SCHEMA, store.storage_options)
-    with made:
-        append(made, "ann", "bob")
-        yield made
+    with made(request, tmp_path, SCHEMA) as repository:
+        append(repository, "ann", "bob")
+        yield repository
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Repository]:
     """A repository with two people, on local disk."""
-    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as made:
-        append(made, "ann", "bob")
-        yield made
+    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repository:
+        append(repository, "ann", "bob")
+        yield repository

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 import pytest
-from tagwork import append, fill, names, people, race_to_tag, tag_and_untag
+from forced_order import meanwhile
+from killing import killed_at
+from racing import race
+from small_graph import append, fill, people
+from tagwork import names, race_to_tag, tag_and_untag
 
-from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import TagExists, UnknownBranch
-from omnigraph_testing import AtPoint, Crash
-
-DEADLINE = 60
-
-
-@contextmanager
-def meanwhile(point: str, act: Callable[[], object]) -> Iterator[None]:
-    """Act once, when a step is reached."""
-    acts = [act]
-
-    def handler(name: str) -> None:
-        if name == point and acts:
-            acts.pop()()
-
-    with failpoints.handling(handler):
-        yield
-    assert not acts
+from omnigraph_testing import Crash
 
 
 def test_the_branch_is_deleted_meanwhile(local: Repository) -> None:
@@ -66,17 +49,7 @@ def test_one_of_several_processes_gets_a_name(local: Repository) -> None:
     """The tag names what the winner named."""
     commits = [append(local, f"p{number}").graph_commit_id for number in range(3)]
     local.flush()
-    spawn = multiprocessing.get_context("spawn")
-    start, told = spawn.Barrier(len(commits)), spawn.Queue()
-    racers = [
-        spawn.Process(target=race_to_tag, args=(local.uri, commit, start, told))
-        for commit in commits
-    ]
-    for racer in racers:
-        racer.start()
-    outcomes = [told.get(timeout=DEADLINE) for _ in racers]
-    for racer in racers:
-        racer.join(DEADLINE)
+    outcomes = race(race_to_tag, [(local.uri, commit) for commit in commits])
     (winner,) = [each for each in outcomes if each is not None]
     assert local.tags.get("v1").graph_commit_id == winner
 
@@ -91,11 +64,7 @@ def test_killed_at_each_step(crash: Crash) -> None:
     assert declared
     assert declared <= set(outcome.passed)
     found = {}
-    for point in declared:
-        place = crash.directory / point
-        place.mkdir()
-        (uri,) = fill(place)
-        crash.run(tag_and_untag, uri, kill=AtPoint(point))
+    for point, (uri,) in killed_at(crash, tag_and_untag, fill, declared):
         with Repository.open(uri, durability="none") as repo:
             found[point] = names(repo)
             if found[point]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tagwork import append, names, people
+from small_graph import append, people
+from tagwork import names
 
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import (
