@@ -91,6 +91,7 @@ PUBLIC: dict[str, set[str]] = {
         "RunStatus",
         "Runs",
         "Severity",
+        "SharedWork",
         "Snapshot",
         "Staged",
         "StagedChange",

@@ -30,6 +30,7 @@ from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots import Fragment, ReadTarget, Snapshot
 from omnigraph_l2._transactions.changing import ChangeTarget, StagedChange
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
+from omnigraph_l2._transactions.staging import SharedWork
 from omnigraph_l2._transactions.transaction import Transaction
 from omnigraph_l2._verifying import Finding, Severity, VerifyReport
 from omnigraph_l2._verifying.repairing import RepairAction, RepairReport
@@ -77,6 +78,7 @@ __all__ = [
     "RunStatus",
     "Runs",
     "Severity",
+    "SharedWork",
     "Snapshot",
     "Staged",
     "StagedChange",

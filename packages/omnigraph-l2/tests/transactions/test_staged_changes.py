@@ -336,6 +336,32 @@ def test_on_branches(repo: Repository) -> None:
     assert not repo.verify().findings
 
 
+def test_looking_at_work_from_elsewhere(repo: Repository) -> None:
+    """Before and after are both there to be read, and a lost race is run again all the same."""
+    with repo.transaction() as tx:
+        tx.change_staged(
+            PERSON, upserts(tx, PERSON, [person("a", 9), person("c")]), checked_at=_checked(tx)
+        )
+        work = pickle.loads(pickle.dumps(tx.share(PERSON)))
+        add(repo, "theirs")
+    ends = (work.before.scan(), work.after.scan())
+    assert [sorted(end.read_all()["id"].to_pylist()) for end in ends] == [["a", "b"], list("abc")]
+    written = [work.after.scan(fragments=which) for which in (work.written, work.added)]
+    assert [sorted(some.read_all()["id"].to_pylist()) for some in written] == [["a", "c"], ["c"]]
+    assert ids(repo, PERSON) == ["a", "b", "c", "theirs"]
+
+
+def test_columns_are_checked_before_anything_is_written(repo: Repository) -> None:
+    """Every problem at once."""
+    wrong = pa.schema([("id", pa.binary()), ("name", pa.string()), ("more", pa.int8())])
+    with repo.transaction() as tx:
+        for target in (tx.stage(PERSON), tx.stage_changes(PERSON)):
+            with pytest.raises(InvalidData) as told:
+                target.check(wrong)
+            assert {each.column for each in told.value.problems} == {"id", "more"}
+            target.check(wrong.remove(2).set(0, pa.field("id", pa.large_string())))
+
+
 def test_reading_what_was_staged(repo: Repository) -> None:
     """The transaction sees it."""
     with repo.transaction() as tx:

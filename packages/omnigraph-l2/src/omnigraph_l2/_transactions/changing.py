@@ -82,6 +82,16 @@ class ChangeTarget:
         """The version of the table that is changed."""
         return self.target.version
 
+    def check(self, columns: pa.Schema) -> None:
+        """Raise ``InvalidData`` with every problem that rows with these columns would have."""
+        with data_border(self.table_key):
+            incoming(
+                columns.empty_table(),
+                self.schema.append(_PLACE),
+                what=self.table_key,
+                may_lack_nullable=True,
+            )
+
     def locate(self, ids: Iterable[str]) -> pa.Table:
         """Tell where those of the rows with these ids are that there are: ``id``, ``_rowaddr``."""
         wanted = pa.array(listed_ids("Locating in", self.table_key, ids), pa.string())

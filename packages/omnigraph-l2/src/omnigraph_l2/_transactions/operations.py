@@ -156,6 +156,11 @@ class Changed:
         """The files of rows that were not there."""
         return frozenset[str]().union(*(part.inserted_files for part in self.written))
 
+    @property
+    def updated_files(self) -> frozenset[str]:
+        """The files of rows that were."""
+        return frozenset[str]().union(*(part.updated_files for part in self.written))
+
     def fits(self, on: Table) -> bool:
         """Tell whether the rows that it changes are there as they were."""
         return on.fits(self.written)

@@ -47,6 +47,11 @@ class WriteTarget:
     schema: pa.Schema = attrs.field(repr=False)
     """The columns that the rows must have."""
 
+    def check(self, columns: pa.Schema) -> None:
+        """Raise ``InvalidData`` with every problem that rows with these columns would have."""
+        with data_border(self.table_key):
+            incoming(columns.empty_table(), self.schema, what=self.table_key)
+
     def write(self, data: Any) -> Staged:
         """Write rows that nobody sees yet; send what this gives back to the transaction."""
         with data_border(self.table_key), table_border(self.table_key):

@@ -11,16 +11,33 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+import attrs
+
+from omnigraph_l2._errors.translating import table_border
+from omnigraph_l2._snapshots.sharing import ReadTarget, shared
 from omnigraph_l2._transactions.changing import ChangeTarget, StagedChange
+from omnigraph_l2._transactions.data_border import data_border
 from omnigraph_l2._transactions.operations import Append, Changed, Operation, Overwrite
 from omnigraph_l2._transactions.shipping import Staged, WriteTarget
 from omnigraph_l2._transactions.working import WorkingTable
 from omnigraph_l2.errors import InvalidRequest
 
-__all__ = ["Staging"]
+__all__ = ["SharedWork", "Staging"]
 
 _T = TypeVar("_T", Staged, StagedChange)
 _GIVEN_BACK_BY: Final[Mapping[type, str]] = {Staged: "WriteTarget", StagedChange: "ChangeTarget"}
+
+
+@attrs.frozen(kw_only=True)
+class SharedWork:
+    """A table before and after what a transaction did to it; nobody else can see it yet."""
+
+    before: ReadTarget
+    after: ReadTarget
+    written: tuple[int, ...]
+    """The fragments of ``after`` that came: ``after.scan`` takes them."""
+    added: tuple[int, ...]
+    """Those of them whose rows were not there before."""
 
 
 class Staging(ABC):
@@ -86,6 +103,26 @@ class Staging(ABC):
         written = tuple(part.written for part in parts)
         since = self._checked("Changing rows of", table_key, checked_at)
         self._do(self._table(table_key), Changed(written=written, checked_at=since))
+
+    def share(self, table_key: str) -> SharedWork:
+        """Give what other processes need to look at a table as this transaction leaves it.
+
+        It does not count as read: a lost race is run again. So say with ``checked_at`` what was
+        found out by it.
+        """
+        working = self._table(table_key)
+        with data_border(table_key), table_border(table_key):
+            current = working.apply()
+            files, before = current.fragment_files(), working.base.fragment_files()
+            known = {each.data for each in before.values()}
+            came = [number for number, each in files.items() if each.data not in known]
+            kept = working.updated_files
+            return SharedWork(
+                before=shared(working.base, table_key=table_key, count=working.base.count()),
+                after=shared(current, table_key=table_key, count=current.count()),
+                written=tuple(came),
+                added=tuple(n for n in came if kept.isdisjoint(files[n].data)),
+            )
 
     @abstractmethod
     def _table(self, table_key: str) -> WorkingTable: ...

@@ -74,6 +74,12 @@ class WorkingTable:
         return frozenset(each for each in given if each is not None)
 
     @property
+    def updated_files(self) -> frozenset[str]:
+        """The files of rows that others wrote, and that were there before."""
+        changes = [each for each in self.operations if isinstance(each, Changed)]
+        return frozenset[str]().union(*(each.updated_files for each in changes))
+
+    @property
     def takes_away(self) -> bool:
         """Whether rows go of which the caller has checked itself that nothing points to them."""
         return any(
