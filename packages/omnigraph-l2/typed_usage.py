@@ -30,6 +30,7 @@ from omnigraph_l2 import (
     EvolvePlan,
     EvolveStep,
     Finding,
+    Fragment,
     GraphCommit,
     GraphSchema,
     MergedTable,
@@ -40,6 +41,7 @@ from omnigraph_l2 import (
     OptimizedTable,
     OptimizeOutcome,
     OptimizeReport,
+    ReadTarget,
     RegisterTable,
     RepairAction,
     RepairReport,
@@ -123,6 +125,19 @@ def transact(repository: Repository, rows: pa.Table, reader: pa.RecordBatchReade
     commit: GraphCommit | None = began.commit
     del read, batches, found, repeats, commit_id
     return None if commit is None else commit.message
+
+
+def read_elsewhere(snapshot: Snapshot) -> int:
+    """A table that other processes read, part by part."""
+    target: ReadTarget = snapshot.share("node:Person")
+    parts: tuple[Fragment, ...] = target.fragments()
+    matching: Mapping[int, int] | None = target.matches_by_index("id = 'a'", 100)
+    batches: pa.RecordBatchReader = target.scan(
+        ["id"], "id > 'a'", fragments=[part.number for part in parts], batch_size=1000
+    )
+    schema: pa.Schema = target.schema
+    del matching, batches, schema
+    return target.count
 
 
 def write_elsewhere(repository: Repository, data: Sequence[pa.Table]) -> int:

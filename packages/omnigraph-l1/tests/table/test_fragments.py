@@ -97,3 +97,41 @@ def test_names_of_files_are_cheap_to_keep(tmp_path: Path) -> None:
     """They are plain text: what Lance gives has a class of its own for each name."""
     for files in _grown(tmp_path / "t").fragment_files().values():
         assert [type(name) for name in files.data] == [str]
+
+
+def test_batches_can_be_full(tmp_path: Path) -> None:
+    """Rows of several fragments come together, and a batch is as large as was asked for."""
+    table = _grown(tmp_path / "t")
+    assert [len(batch) for batch in table.scan(batch_size=3)] == [2, 1, 2]
+    assert [len(batch) for batch in table.scan(batch_size=3, full_batches=True)] == [3, 2]
+
+
+def test_an_index_tells_where_rows_match(tmp_path: Path) -> None:
+    """By fragment, of rows that are there; nothing without an index, nor of more than asked."""
+    table = _grown(tmp_path / "t")
+    wanted = "id IN ('a1', 'a2', 'b1', 'c2')"
+    assert table.matches_by_index(wanted, 9) is None
+    indexed = table.create_index("id").table
+    assert indexed.matches_by_index(wanted, 3) == {0: 2, 2: 1}
+    assert indexed.matches_by_index(wanted, 2) is None
+    assert indexed.matches_by_index("id = 'nobody'", 2) == {}
+    later = indexed.append(pa.table({"id": ["a0"]}, schema=_SCHEMA)).table
+    assert later.matches_by_index("id < 'a2'", 9) == {0: 1, 3: 1}
+    assert later.read(filter="id < 'a2'", fragments=[3]).column("id").to_pylist() == ["a0"]
+    for use in (True, False):
+        reader = later.scan(filter="id < 'a2'", use_index=use)
+        assert sorted(reader.read_all()["id"].to_pylist()) == ["a0", "a1"]
+
+
+def test_the_place_of_a_row_names_its_fragment(tmp_path: Path) -> None:
+    """It is a column beside those that were asked for."""
+    found = _grown(tmp_path / "t").scan(["id"], with_row_address=True).read_all()
+    assert [address >> 32 for address in found["_rowaddr"].to_pylist()] == [0, 0, 1, 2, 2]
+    assert found["id"].to_pylist() == ["a1", "a2", "b2", "c1", "c2"]
+
+
+def test_the_size_of_fragments_is_that_of_their_files(tmp_path: Path) -> None:
+    """As the store has them."""
+    for files in _grown(tmp_path / "t").fragment_files().values():
+        sizes = [(tmp_path / "t" / "data" / name).stat().st_size for name in files.data]
+        assert files.size_bytes == sum(sizes) > 0

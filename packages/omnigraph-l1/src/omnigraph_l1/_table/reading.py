@@ -211,7 +211,7 @@ class FragmentFiles:
     data: tuple[str, ...]
     deletions: str | None
     """What marks rows as deleted; None where all rows are there."""
-    size_bytes: int = 0
+    size_bytes: int = attrs.field(default=0, eq=False)
     """How large the data files are, as far as the version says so."""
 
     @property

@@ -22,6 +22,7 @@ from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
 from omnigraph_l2._leases import Hold
 from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots.expiring import expiring
+from omnigraph_l2._snapshots.sharing import ReadTarget, shared
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
@@ -107,6 +108,15 @@ class Snapshot:
         with expiring(self._root, self.entry(table_key)):
             listed = list(listed_ids("Finding in", table_key, ids))
             return self._open(table_key).find("id", listed, columns=columns)
+
+    def share(self, table_key: str) -> ReadTarget:
+        """Give what other processes need to read a table as it is here.
+
+        It keeps no lease: what it reads is kept as long as the retention, a tag or a branch does.
+        """
+        entry = self.entry(table_key)
+        with expiring(self._root, entry):
+            return shared(self._open(table_key), table_key=table_key, count=entry.row_count)
 
     def _open(self, table_key: str) -> Table:
         entry = self.entry(table_key)
