@@ -110,8 +110,10 @@ PUBLIC: dict[str, set[str]] = {
     },
     "omnigraph_spark": {
         "OmniGraphSparkError",
+        "SparkTransaction",
         "register",
         "session",
+        "transaction",
     },
     "omnigraph_testing": {
         "Aborted",

@@ -1,0 +1,1 @@
+"""Writing: executors move the rows, the driver publishes them."""

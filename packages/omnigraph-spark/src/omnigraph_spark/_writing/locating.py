@@ -1,0 +1,41 @@
+"""Where the rows are that a data frame changes, so that each task changes what lies together.
+
+Always: whichever way they are found, the rows that change are the same. In a table that is not
+large each task looks its ids up by itself, which costs it one pass over the ids at most for many
+rows; in a large one that would be done too often, and Spark joins.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its name in every text about Spark
+
+from omnigraph_l2 import ReadTarget
+from omnigraph_spark._writing.frames import rows_of
+
+__all__ = ["located"]
+
+ADDRESS: Final = "_rowaddr"
+_ROWS_LOOKED_UP: Final = 20_000_000
+_FRAGMENTS_LOOKED_UP: Final = 64
+_GROUP: Final = "_omnigraph_group"
+
+
+def located(frame: DataFrame, table: ReadTarget, *, by_join: bool | None = None) -> DataFrame:
+    """Give the rows so dealt out that an id is in one partition only, with their places if joined.
+
+    ``by_join`` is for tests; else the size of the table decides.
+    """
+    if by_join is None:
+        many = len(table.fragments()) > _FRAGMENTS_LOOKED_UP
+        by_join = table.count > 0 and (many or table.count > _ROWS_LOOKED_UP)
+    if not by_join:
+        return frame.repartition(F.col("id"))
+    places = rows_of(frame.sparkSession, table, ("id", ADDRESS)).hint("merge")
+    joined = frame.join(places, "id", "left")
+    # Rows of one fragment come together; those that are new are dealt out by their id.
+    group = F.coalesce(F.shiftright(F.col(ADDRESS), 32), -1 - F.abs(F.hash("id")) % 1024)
+    dealt = joined.withColumn(_GROUP, group).repartition(F.col(_GROUP))
+    return dealt.drop(_GROUP).sortWithinPartitions(ADDRESS)

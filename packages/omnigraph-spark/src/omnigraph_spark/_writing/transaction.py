@@ -1,0 +1,206 @@
+"""Several tables changed from data frames, and published together.
+
+Always: executors write, and the driver publishes once, or nothing. What it checks, it checks as
+L2 does; what others published meanwhile is checked again by L2 itself. The driver's memory does
+not grow with the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from omnigraph_l2 import GraphCommit, Repository, Snapshot, Transaction
+from omnigraph_l2.errors import InvalidRequest, TransactionClosed
+from omnigraph_spark._writing.checking import Checks
+from omnigraph_spark._writing.frames import arrow_columns, run
+from omnigraph_spark._writing.locating import located
+from omnigraph_spark._writing.tasks import Deleting, Upserting, Writing
+from omnigraph_spark.errors import NotASession
+
+__all__ = ["SparkTransaction", "transaction"]
+
+_APPEND, _OVERWRITE, _UPSERT, _DELETE = "append", "overwrite", "upsert", "delete"
+
+
+def transaction(
+    spark: SparkSession,
+    uri: str,
+    *,
+    branch: str = "main",
+    storage_options: Mapping[str, Any] | None = None,
+    actor: str | None = None,
+    message: str | None = None,
+    operation_hash: str | None = None,
+    check: bool = True,
+    timeout: float = 60.0,
+) -> SparkTransaction:
+    """Begin to change tables together, in a ``with`` block that publishes at its end.
+
+    Without ``check`` you vouch that ids of new rows are new and stand once, and that the ends of
+    edges are there; what others publish meanwhile is checked all the same. The same
+    ``operation_hash`` again gives the first commit, for ever.
+    """
+    given: object = spark
+    if not hasattr(given, "createDataFrame") or isinstance(given, type):
+        raise NotASession(found=f"{type(given).__name__}: {given!r}"[:200])
+    return SparkTransaction(
+        spark,
+        uri,
+        storage_options,
+        check=check,
+        how={
+            "branch": branch,
+            "actor": actor,
+            "message": message,
+            "operation_hash": operation_hash,
+            "timeout": timeout,
+        },
+    )
+
+
+class SparkTransaction:
+    """Changes that become visible together. Get one from ``transaction``; use it once."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        uri: str,
+        storage_options: Mapping[str, Any] | None,
+        *,
+        check: bool,
+        how: Mapping[str, Any],
+    ) -> None:
+        self._spark = spark
+        self._uri = uri
+        self._storage_options = storage_options
+        self._check = check
+        self._how = how
+        self._open: Transaction | None = None
+        self._closing = ExitStack()
+        self._done: dict[str, str] = {}
+        self.commit: GraphCommit | None = None
+        """What was published; None before that, or where nothing was changed."""
+
+    def __enter__(self) -> SparkTransaction:  # noqa: PYI034  # Self needs Python 3.11
+        with ExitStack() as closing:
+            repo = closing.enter_context(
+                Repository.open(self._uri, storage_options=self._storage_options)
+            )
+            self._open = repo.transaction(**self._how).__enter__()
+            self._closing = closing.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        tx, self._open = self._transaction(), None
+        with self._closing:
+            if kind is not None:
+                tx.__exit__(kind, error, trace)
+                return
+            try:
+                if self._check and not tx.is_repeat:
+                    self._check_all(tx)
+            except BaseException as wrong:
+                tx.__exit__(type(wrong), wrong, wrong.__traceback__)
+                raise
+            tx.__exit__(None, None, None)
+            self.commit = tx.commit
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The graph as this transaction found it, without its own changes."""
+        return self._transaction().snapshot
+
+    @property
+    def commit_id(self) -> str:
+        """The id that the commit will have. After ``CommitOutcomeUnknown``, look for it."""
+        return self._transaction().commit_id
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the operation was done before: then nothing of this will be done again."""
+        return self._transaction().is_repeat
+
+    def append(self, table_key: str, frame: DataFrame) -> None:
+        """Add rows with new ids. A table may be appended to several times."""
+        tx = self._begin(_APPEND, table_key)
+        target = tx.stage(table_key)
+        target.check(arrow_columns(frame))
+        if not tx.is_repeat:
+            staged = run(frame, Writing(target))
+            tx.append_staged(table_key, staged, checked_at=tx.snapshot.version)
+
+    def overwrite(self, table_key: str, frame: DataFrame) -> None:
+        """Replace all rows."""
+        tx = self._begin(_OVERWRITE, table_key)
+        target = tx.stage(table_key)
+        target.check(arrow_columns(frame))
+        if not tx.is_repeat:
+            staged = run(frame, Writing(target))
+            tx.overwrite_staged(table_key, staged, checked_at=tx.snapshot.version)
+
+    def upsert(self, table_key: str, frame: DataFrame) -> None:
+        """Replace rows by id, and add the others. A nullable column that is not given is kept."""
+        tx = self._begin(_UPSERT, table_key)
+        target = tx.stage_changes(table_key)
+        target.check(arrow_columns(frame))
+        if not tx.is_repeat:
+            rows = located(frame, tx.share(table_key).before)
+            staged = run(rows, Upserting(target))
+            tx.change_staged(table_key, staged, checked_at=tx.snapshot.version)
+
+    def delete(self, table_key: str, frame: DataFrame) -> None:
+        """Delete the rows with the ids in the column ``id``, where they are there."""
+        tx = self._begin(_DELETE, table_key)
+        target = tx.stage_changes(table_key)
+        if "id" not in frame.columns:
+            reason = f"the rows are told by the column id, found {', '.join(frame.columns)}"
+            raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
+        if not tx.is_repeat:
+            rows = located(frame.select("id").distinct(), tx.share(table_key).before)
+            staged = run(rows, Deleting(target))
+            tx.change_staged(table_key, staged, checked_at=tx.snapshot.version)
+
+    def expect(self, table_key: str, version: int | None = None) -> None:
+        """Publish only if this table is then still at a version: the one that is seen here."""
+        self._transaction().expect(table_key, version)
+
+    def _transaction(self) -> Transaction:
+        if self._open is None:
+            raise TransactionClosed(what="transaction", state="not open")
+        return self._open
+
+    def _begin(self, what: str, table_key: str) -> Transaction:
+        tx = self._transaction()
+        before = self._done.get(table_key, what)
+        if table_key in self._done and (before, what) != (_APPEND, _APPEND):
+            reason = (
+                f"after {before} it would depend on the order, which tasks do not have; put both "
+                "into one data frame, or into a transaction of its own"
+            )
+            raise InvalidRequest(what=f"{what} on {table_key}", reason=reason)
+        self._done[table_key] = what
+        return tx
+
+    def _check_all(self, tx: Transaction) -> None:
+        checks = Checks(
+            self._spark,
+            tx.snapshot,
+            {key: tx.share(key) for key in self._done},
+            replaced=self._that(_OVERWRITE),
+            takes_away=self._that(_OVERWRITE, _DELETE),
+        )
+        checks.ids()
+        checks.ends()
+
+    def _that(self, *kinds: str) -> frozenset[str]:
+        return frozenset(key for key, what in self._done.items() if what in kinds)
