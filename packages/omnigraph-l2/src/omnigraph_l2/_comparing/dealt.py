@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Final
 
 import attrs
-import numpy as np
 import pyarrow as pa
 
+from omnigraph_l2._data.dealing import by_part
 from omnigraph_l2._data.hashing import parts_of
 from omnigraph_l2._data.spill_file import Extent, SpillFile
 
@@ -105,13 +105,10 @@ class DealtRows:
         side.held = []
         for batch in rows:
             part_of = parts_of(batch.column("id"), _PARTS, self._level)
-            order = np.argsort(part_of, kind="stable")
-            ends = np.cumsum(np.bincount(part_of, minlength=_PARTS)).tolist()
-            sorted_ = batch.take(pa.array(order))
-            for part, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-                if end > start:
-                    one = sorted_.slice(start, end - start)
-                    side.parts[part].append(file.append(one.serialize()))
+            order, where = by_part(part_of, _PARTS)
+            ordered = batch.take(pa.array(order))
+            for part, of_part in where:
+                side.parts[part].append(file.append(ordered[of_part].serialize()))
 
     def _read(self, side: _Side, part: int) -> Iterator[pa.RecordBatch]:
         if self._file is not None:

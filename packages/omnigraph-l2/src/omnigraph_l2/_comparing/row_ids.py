@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph_l2._comparing.rows import Addresses
+from omnigraph_l2._data.dealing import by_part
 from omnigraph_l2._data.spill_file import Extent, SpillFile
 
 __all__ = ["FACTS", "Facts", "RowIdJoin", "facts_of"]
@@ -90,11 +91,10 @@ class RowIdJoin:
             side[0].append(facts)
             return
         part_of = (facts[:, _ID] % np.uint64(self._parts)).astype(np.uint16)
-        dealt = facts[np.argsort(part_of, kind="stable")]
-        ends = np.cumsum(np.bincount(part_of, minlength=self._parts)).tolist()
-        for part, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            if end > start:
-                side[part].append(self._file.append(pa.py_buffer(dealt[start:end])))
+        order, where = by_part(part_of, self._parts)
+        ordered = facts[order]
+        for part, rows in where:
+            side[part].append(self._file.append(pa.py_buffer(ordered[rows])))
 
     def _read(self, blocks: list[Facts | Extent]) -> Facts:
         read = [self._block(block) for block in blocks]

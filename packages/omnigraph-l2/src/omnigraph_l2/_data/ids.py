@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from types import TracebackType
 
 import attrs
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph_l2._data.dealing import by_part
 from omnigraph_l2._data.hashing import parts_of
 from omnigraph_l2._data.spill_file import Extent, SpillFile
 
@@ -128,13 +128,11 @@ class IdSet:
         ids = pa.concat_arrays(self._held)
         self._held, self._held_ids, self._held_bytes = [], 0, 0
         parts = parts_of(ids, self._bound.parts, self._level)
-        order = np.argsort(parts, kind="stable")
-        ends = np.cumsum(np.bincount(parts, minlength=self._bound.parts)).tolist()
+        order, where = by_part(parts, self._bound.parts)
         ids = ids.take(pa.array(order))
-        for part, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            if end > start:
-                batch = pa.record_batch([ids.slice(start, end - start)], schema=_SCHEMA)
-                self._parts[part].append(self._file.append(batch.serialize()))
+        for part, rows in where:
+            batch = pa.record_batch([ids[rows]], schema=_SCHEMA)
+            self._parts[part].append(self._file.append(batch.serialize()))
 
     def _counted(self) -> Iterator[pa.StructArray]:
         """Give all ids with how often each stands there, each id in one array only."""
