@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import shutil
+import threading
 
 import pytest
 from people import churn, ids, rows
@@ -251,3 +252,33 @@ def test_a_deleted_branch_leaves_main_whole(local: Table) -> None:
     assert ids(local.read()) == ["a"]
     assert not (local.place.local_path / "tree" / "side.1").exists()
     shutil.rmtree(local.place.local_path / "tree", ignore_errors=True)
+
+
+def test_a_thread_that_looks_on(table: Table) -> None:
+    """Lance bars other threads from a handle that makes or deletes a branch or a tag."""
+    refused: list[Exception] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            try:
+                assert table.version
+            except RuntimeError as error:
+                refused.append(error)
+                return
+
+    for change in (
+        lambda: table.fork("side.1"),
+        lambda: table.tag("v1"),
+        lambda: table.delete_tag("v1"),
+        lambda: table.delete_branch("side.1"),
+    ):
+        done.clear()
+        looking = threading.Thread(target=look)
+        looking.start()
+        try:
+            change()
+        finally:
+            done.set()
+            looking.join()
+        assert not refused

@@ -7,8 +7,6 @@ would forget which keys it inserted); so all three are settled here.
 
 from __future__ import annotations
 
-import copy
-
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, lance_calls
@@ -45,8 +43,7 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
         raise InvalidRequest(place=str(pinned.place), reason=reason)
     ready_to_write(pinned)
     fitted = fit(data, schema, place=pinned.place, key=key)
-    # The builder moves its dataset to the new version; what is pinned must stay.
-    moving = copy.copy(pinned.dataset)
+    moving = pinned.apart()
     rows = fitted.read_all()
     with timed(
         "merge", place=str(pinned.place), branch=pinned.branch, base=pinned.version

@@ -1,11 +1,12 @@
 """A dataset at one version of one lineage: what every module of this folder works on.
 
-Always: it never moves. Looking at a later version makes another one. It is good in the process
-that opened it only.
+Always: it never moves, and threads may share it. Looking at a later version makes another one. It
+is good in the process that opened it only.
 """
 
 from __future__ import annotations
 
+import copy
 from enum import Enum
 from pathlib import Path
 
@@ -80,6 +81,10 @@ class Pinned:
         self.guard.check()
         if self.dataset_identity is not None:
             check_dataset_identity(self.place, self.directory, self.version, self.dataset_identity)
+
+    def apart(self) -> LanceDataset:
+        """Give a handle for a call that moves it, or that bars other threads from it meanwhile."""
+        return copy.copy(self.dataset)
 
     def at(self, dataset: LanceDataset) -> Pinned:
         """Give the same lineage at another version."""

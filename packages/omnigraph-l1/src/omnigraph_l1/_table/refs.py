@@ -107,7 +107,7 @@ def fork(pinned: Pinned, name: str, *, fresh: bool) -> Pinned:
     with timed("fork", place=str(place), branch=name, start=pinned.version):
         try:
             with lance_calls():
-                dataset = pinned.dataset.create_branch(
+                dataset = pinned.apart().create_branch(
                     name,
                     (pinned.branch, pinned.version),
                     storage_options=pinned.storage.lance_options,
@@ -172,7 +172,7 @@ def delete_branch(pinned: Pinned, name: str) -> None:
     pinned.refuse_stale()
     try:
         with lance_calls():
-            pinned.dataset.branches.delete(name)
+            pinned.apart().branches.delete(name)
     except LanceFailure as failure:
         if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
             raise UnknownBranch(place=str(pinned.place), branch=name) from failure.cause
@@ -191,7 +191,7 @@ def create_tag(pinned: Pinned, name: str) -> TagInfo:
     ready_to_write(pinned)
     try:
         with lance_calls():
-            pinned.dataset.tags.create(name, (pinned.branch, pinned.version))
+            pinned.apart().tags.create(name, (pinned.branch, pinned.version))
     except LanceFailure as failure:
         if failure.symptom is Symptom.REF_EXISTS:
             raise TagExists(place=str(pinned.place), tag=name) from failure.cause
@@ -217,7 +217,7 @@ def delete_tag(pinned: Pinned, name: str) -> None:
     pinned.refuse_stale()
     try:
         with lance_calls():
-            pinned.dataset.tags.delete(name)
+            pinned.apart().tags.delete(name)
     except LanceFailure as failure:
         if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
             raise UnknownTag(place=str(pinned.place), tag=name) from failure.cause

@@ -7,7 +7,6 @@ given, never by age, because what a graph has pinned is often not the newest.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,8 +70,7 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
         written = [fragment for rewrite in rewrites for fragment in rewrite.new_fragments]
         flush_files(pinned, (Path("data") / f.path for part in written for f in part.files))
         failpoint(_REWRITTEN)
-        # Committing moves the dataset to the new version; what is pinned must stay.
-        moving = copy.copy(pinned.dataset)
+        moving = pinned.apart()
         try:
             with lance_calls():
                 Compaction.commit(moving, rewrites)
