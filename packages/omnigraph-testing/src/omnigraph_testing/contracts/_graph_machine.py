@@ -36,9 +36,11 @@ _some = st.integers(0, 5)
 _names = st.sampled_from(NAMES)
 _tags = st.sampled_from(["v1", "v2"])
 _small = st.integers(0, 2)
-_changes = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 3), _small, _small), min_size=1, max_size=5
-)
+_tables, _rows = st.integers(0, 3), st.integers(0, 3)
+_changes = st.lists(st.tuples(_tables, _rows, _small, _small), min_size=1, max_size=5)
+_kinds = st.sampled_from(["append", "upsert", "delete", "overwrite"])
+_operations = st.lists(st.tuples(_kinds, _changes), min_size=1, max_size=3)
+_values = st.permutations(range(3))
 
 
 class _Rules(RuleBasedStateMachine):
@@ -64,14 +66,9 @@ class _Rules(RuleBasedStateMachine):
     def write(self, turn: int, branch: int, changes: Any, anew: bool) -> None:  # noqa: FBT001
         self.world.write(turn, self.world.name(branch), changes, anew=anew)
 
-    @rule(
-        turn=_turns,
-        branch=_some,
-        kind=st.sampled_from(["append", "upsert", "delete", "overwrite"]),
-        changes=_changes,
-    )
-    def attempt(self, turn: int, branch: int, kind: str, changes: Any) -> None:
-        self.world.attempt(turn, self.world.name(branch), kind, changes)
+    @rule(turn=_turns, branch=_some, operations=_operations)
+    def attempt(self, turn: int, branch: int, operations: Any) -> None:
+        self.world.attempt(turn, self.world.name(branch), operations)
 
     @rule(turn=_turns, branch=_some, what=st.integers(0, 9))
     def evolve(self, turn: int, branch: int, what: int) -> None:
@@ -109,13 +106,31 @@ class _Rules(RuleBasedStateMachine):
         self.world.delete(turn, names[which % len(names)], force=force)
 
     @precondition(lambda self: len(self.world.lines) > 1)
-    @rule(turn=_turns, source=_some, into=_some, how=_some, mine=_changes, theirs=_changes)
+    @rule(
+        turn=_turns,
+        source=_some,
+        into=_some,
+        how=_some,
+        mine=_changes,
+        theirs=_changes,
+        both=st.tuples(_tables, _rows, _small),
+        values=_values,
+    )
     def diverge_and_merge(
-        self, turn: int, source: int, into: int, how: int, mine: Any, theirs: Any
+        self,
+        turn: int,
+        source: int,
+        into: int,
+        how: int,
+        mine: Any,
+        theirs: Any,
+        both: tuple[int, int, int],
+        values: list[int],
     ) -> None:
+        """Let two branches make different things of one row, beside what each does alone."""
         one, other = self.world.name(source), self.world.name(into)
-        self.world.write(turn, one, theirs)
-        self.world.write(turn, other, mine)
+        self.world.write(turn, one, [*theirs, (*both, values[0])])
+        self.world.write(turn, other, [*mine, (*both, values[1])])
         moves.merge(self.world, turn, one, other, how)
 
     @precondition(lambda self: len(self.world.lines) + len(self.world.tags) > 1)

@@ -97,8 +97,8 @@ class World:
         self.runs: list[Underway] = []
         self.readers: dict[int, tuple[str | None, Rows]] = {}
         """How far somebody has followed a line, and what there was by then."""
-        self.doubtful: set[str] = set()
-        """Commits that a cleanup may have taken."""
+        self.passed: set[str] = set()
+        """Commits that a cleanup has seen when their branch had gone on."""
         start = State(copy.deepcopy(START), {key: {} for key in KEYS})
         self.model.commits[genesis.graph_commit_id] = start
 
@@ -146,6 +146,13 @@ class World:
         self.model.gone = {
             commit for commit, number in self.made_on.items() if number not in needed
         }
+
+    @property
+    def doubtful(self) -> set[str]:
+        """Give the commits that a cleanup may have taken: nothing else keeps them now."""
+        kept = {each.head for each in self.lines.values()} | {each.commit for each in self.held}
+        kept |= {commit for commit, _ in self.tags.values()} | {each.start for each in self.runs}
+        return self.passed - kept
 
     # Rows and types.
 
@@ -313,9 +320,10 @@ class World:
         """Remove all that nobody needs."""
         report = self.repo(turn).cleanup(timedelta(0), dry_run=False)
         assert report.failed == 0
-        kept = {each.head for each in self.lines.values()} | {each.commit for each in self.held}
-        kept |= {commit for commit, _ in self.tags.values()} | {each.start for each in self.runs}
-        self.doubtful = self.model.commits.keys() - kept
+        heads = {
+            each.head for each in self.lines.values() if self.made_on[each.head] == each.number
+        }
+        self.passed = self.model.commits.keys() - heads
 
 
 def change_all(state: State, changes: list[Change]) -> None:
