@@ -4,6 +4,7 @@ What is raised inside Spark's workers arrives wrapped by Spark, as text.
 """
 
 from omnigraph_spark._errors.base import OmniGraphSparkError
+from omnigraph_spark._errors.data import InexactValue, InvalidOptions, UnsupportedTypes
 from omnigraph_spark._errors.session import (
     GraphFramesMissing,
     InterpreterMismatch,
@@ -13,8 +14,11 @@ from omnigraph_spark._errors.session import (
 
 __all__ = [
     "GraphFramesMissing",
+    "InexactValue",
     "InterpreterMismatch",
+    "InvalidOptions",
     "JavaUnusable",
     "NotASession",
     "OmniGraphSparkError",
+    "UnsupportedTypes",
 ]
