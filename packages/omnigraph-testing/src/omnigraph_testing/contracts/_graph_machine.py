@@ -115,6 +115,7 @@ class _Rules(RuleBasedStateMachine):
         theirs=_changes,
         both=st.tuples(_tables, _rows, _small),
         values=_values,
+        crosswise=st.booleans(),
     )
     def diverge_and_merge(
         self,
@@ -126,11 +127,24 @@ class _Rules(RuleBasedStateMachine):
         theirs: Any,
         both: tuple[int, int, int],
         values: list[int],
+        crosswise: bool,  # noqa: FBT001
     ) -> None:
-        """Let two branches make different things of one row, beside what each does alone."""
+        """Let two branches make different things of one row, beside what each does alone.
+
+        Crosswise they have merged each other before, so that they have two commits in common.
+        """
         one, other = self.world.name(source), self.world.name(into)
-        self.world.write(turn, one, [*theirs, (*both, values[0])])
-        self.world.write(turn, other, [*mine, (*both, values[1])])
+        table, row, end = both
+
+        def part(value: int) -> None:
+            alike = (table, row + 1, end, value)
+            self.world.write(turn, one, [*theirs, (*both, value)])
+            self.world.write(turn, other, [*mine, (*both, values[1]), alike])
+
+        if crosswise:
+            part(values[2])
+            moves.cross(self.world, turn, one, other)
+        part(values[0])
         moves.merge(self.world, turn, one, other, how)
 
     @precondition(lambda self: len(self.world.lines) + len(self.world.tags) > 1)

@@ -35,7 +35,18 @@ from omnigraph_testing.contracts._repository_world import (
 )
 from omnigraph_testing.contracts.merge_model import Outcome, State
 
-__all__ = ["begin", "compare", "follow", "hold", "merge", "publish", "revert", "step", "tag"]
+__all__ = [
+    "begin",
+    "compare",
+    "cross",
+    "follow",
+    "hold",
+    "merge",
+    "publish",
+    "revert",
+    "step",
+    "tag",
+]
 
 
 def _asked(conflict: MergeConflict) -> Any:
@@ -57,9 +68,9 @@ def _strategies(how: int) -> tuple[Any, Any]:
 
 
 def merge(world: World, turn: int, source: str, into: str, how: int) -> None:
-    """Merge a branch or a tag into a branch."""
+    """Merge a branch, a tag or a commit into a branch."""
     tagged = world.tags.get(source)
-    theirs = world.lines[source].head if tagged is None else tagged[0]
+    theirs = world.lines[source].head if source in world.lines else tagged[0] if tagged else source
     mine = world.lines[into].head
     world.look_around()
     strategy, plain = _strategies(how)
@@ -90,6 +101,13 @@ def merge(world: World, turn: int, source: str, into: str, how: int) -> None:
         again = repo.branches.merge(source, into)
         assert again.kind.value == "already_up_to_date"
     world.check(into, turn + 1)
+
+
+def cross(world: World, turn: int, one: str, other: str) -> None:
+    """Let two branches merge what the other was before it merged; the first one wins in both."""
+    mine, theirs = world.lines[one].head, world.lines[other].head
+    merge(world, turn, mine, other, 3)
+    merge(world, turn, theirs, one, 2)
 
 
 def revert(world: World, turn: int, branch: str, which: int, how: int) -> None:
