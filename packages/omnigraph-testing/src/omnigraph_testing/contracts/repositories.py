@@ -41,7 +41,6 @@ from omnigraph_l2.errors import (
     UnknownVersion,
 )
 from omnigraph_testing.contracts._graph_machine import Fresh, run_graph_against_model
-from omnigraph_testing.contracts._repository_machine import run_against_model
 
 __all__ = ["SCHEMA", "RepositoryContract"]
 
@@ -250,12 +249,6 @@ class RepositoryContract:
             with pytest.raises(InvalidChange):
                 repository.publish([change])
         assert len(repository.log()) == 1
-
-    def test_it_behaves_as_a_plain_model(
-        self, repository: Repository, reopened: Callable[[], Repository]
-    ) -> None:
-        """Random transactions, good and bad, beside dictionaries."""
-        run_against_model(repository, reopened)
 
     def test_a_whole_graph_behaves_as_a_plain_model(self, fresh: Fresh) -> None:
         """Branches three deep, tags, merges, reverts, runs, diffs, feeds, upkeep, new types."""
