@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 from forced_order import meanwhile
 from mergework import KNOWS, PERSON, ages, edge, put, race_to_merge, race_to_write, rows
 from racing import race_of
 
+from omnigraph_l1 import table_path
 from omnigraph_l2 import GraphSchema, MergeKind, NodeType, Repository
-from omnigraph_l2.errors import MergeConflicts
+from omnigraph_l2.errors import MergeConflict, MergeConflicts, SnapshotExpired, UnknownBranch
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -82,6 +86,44 @@ def test_the_source_moves_on(repo: Repository) -> None:
     assert commit is not None
     assert commit.merged_parent_commit_id == made.graph_commit_id
     assert ages(repo) == {"ann": 2, "bob": 1, "cat": 1}
+
+
+@pytest.mark.parametrize("left", ["nothing", "versions"])
+def test_the_target_is_deleted(repo: Repository, tmp_path: Path, left: str) -> None:
+    """It is told as that, also while its files go one by one."""
+    put(repo, "side", ann=2)
+    put(repo, "main", ann=3, bob=2)
+    native = repo.snapshot("side").tables[PERSON].table_branch
+    versions = Path(repo.uri) / table_path(PERSON) / "tree" / str(native) / "_versions"
+    kept = shutil.copytree(versions, tmp_path / "kept")
+
+    def theirs_after_it_went(conflict: MergeConflict) -> object:
+        repo.branches.delete("side")
+        assert not versions.exists()
+        if left == "versions":
+            shutil.copytree(kept, versions)
+        return conflict.theirs
+
+    with pytest.raises(UnknownBranch) as told:
+        repo.branches.merge("main", "side", strategy=theirs_after_it_went)
+    assert told.value.branch == "side"
+
+
+@pytest.mark.parametrize("left", ["nothing", "versions"])
+def test_what_is_read_is_deleted(repo: Repository, tmp_path: Path, left: str) -> None:
+    """A snapshot that no lease holds expires; it is not damaged."""
+    put(repo, "side", ann=2)
+    with Repository.open(repo.uri, durability="none") as reader:
+        snapshot = reader.snapshot("side")
+        native = snapshot.tables[PERSON].table_branch
+        lineage = Path(repo.uri) / table_path(PERSON) / "tree" / str(native)
+        kept = shutil.copytree(lineage / "_versions", tmp_path / "kept")
+        repo.branches.delete("side")
+        shutil.rmtree(lineage, ignore_errors=True)
+        if left == "versions":
+            shutil.copytree(kept, lineage / "_versions")
+        with pytest.raises(SnapshotExpired):
+            snapshot.read(PERSON)
 
 
 @pytest.mark.integration

@@ -47,6 +47,9 @@ LOG_LAG: Final = 16
 _FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
 _POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
 
+_AS_IF_DELETED = (CorruptRepository, SnapshotExpired, StorageError, TableContention, UnknownBranch)
+"""How a branch looks whose native branches are going; Lance's names are theirs, not ours."""
+
 
 class GraphBranch:
     """A branch of the graph. Threads may share it."""
@@ -109,7 +112,7 @@ class GraphBranch:
         try:
             with border() if table_key is None else table_border(table_key):
                 yield
-        except (CorruptRepository, SnapshotExpired, StorageError, TableContention) as error:
+        except _AS_IF_DELETED as error:
             if self.native is None:
                 raise
             gone = False

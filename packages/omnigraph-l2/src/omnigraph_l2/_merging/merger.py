@@ -194,7 +194,7 @@ class Merger:
         states = lru_cache(_STATES)(self._state)
         lost = 0
         while True:
-            with ExitStack() as held:
+            with self.branch.border(), ExitStack() as held:
                 if lost:  # from then on others wait, while this decides
                     held.enter_context(self._turn(other.state.tables, lost))
                 decided = self._decided(other, states, held)

@@ -14,7 +14,7 @@ from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._storage import Root
-from omnigraph_l2.errors import CorruptRepository, SnapshotExpired, StorageError
+from omnigraph_l2.errors import CorruptRepository, SnapshotExpired, StorageError, UnknownBranch
 
 __all__ = ["expiring"]
 
@@ -25,7 +25,7 @@ def expiring(root: Root, entry: TableEntry) -> Iterator[None]:
     try:
         with table_border(entry.table_key):
             yield
-    except (CorruptRepository, StorageError) as error:
+    except (CorruptRepository, StorageError, UnknownBranch) as error:
         if _is_gone(root, entry):
             raise SnapshotExpired(
                 table_key=entry.table_key, table_version=entry.table_version
@@ -35,10 +35,14 @@ def expiring(root: Root, entry: TableEntry) -> Iterator[None]:
 
 def _is_gone(root: Root, entry: TableEntry) -> bool:
     """Look at what is there, and not at what an open handle remembers."""
+    native = entry.table_branch
     try:
+        # A branch that is being deleted loses its name first, and its files one by one.
+        if native is not None and not root.open(entry.table_path).has_branch(native):
+            return True
         Table.open(
             root.child(entry.table_path),
-            branch=entry.table_branch,
+            branch=native,
             version=entry.table_version,
             durability=root.durability,
         )
