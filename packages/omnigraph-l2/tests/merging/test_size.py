@@ -17,7 +17,6 @@ AT_MOST = 3.0
 SAMPLES = 9
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_hundred_changes(crash: Crash, tmp_path: Path) -> None:
     """In 10 million rows they cost at most 3 times what they cost in 100,000; memory is bounded."""
