@@ -92,13 +92,15 @@ def read_on(
 ) -> tuple[int, int]:
     """Read one snapshot, and the head, until told to stop; give how often, and the expiries.
 
-    Without a lease the snapshot may expire; its rows never change.
+    Without a lease the snapshot expires: it is older than those that a lease holds on to. Its rows
+    never change.
     """
     reads = expired = 0
     with Repository.open(uri, options, durability="none") as repo:
         if not holds:
             repo._leases.for_writers_only()
-        snapshot = repo.snapshot()
+        newest = repo.snapshot()
+        snapshot = newest if holds else repo.snapshot(version=newest.version - 1)
         first = snapshot.read(PERSON)
         versions = dict(snapshot.tables)
         ready.wait()

@@ -22,6 +22,9 @@ class CommitModel:
         self._done = {each.commit.graph_commit_id: each for each in done}
         self.state = cache(self._state)
         self._ancestors = cache(self._ancestors_of)
+        for each in sorted(self._done, key=self._age):  # parents first: nothing goes deep
+            self._ancestors(each)
+            self.state(each)
 
     def _state(self, commit: str) -> State:
         if commit == self._first:
