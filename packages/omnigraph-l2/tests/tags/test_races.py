@@ -73,4 +73,4 @@ def test_killed_at_each_step(crash: Crash) -> None:
                     repo.tags.create("v1")
             else:
                 repo.tags.create("v1")
-    assert found == {"l2.tag.written": ["v1"], "l2.tag.removed": []}
+    assert found == {"l2.tag.checked": [], "l2.tag.written": ["v1"], "l2.tag.removed": []}

@@ -77,15 +77,13 @@ def bury(root: Root, dead: Sequence[Ref]) -> bool:
 
 
 def is_being_cleaned(root: Root, now: datetime) -> bool:
-    """Tell whether somebody cleans up at this moment; ``now`` is by the store's clock."""
-    times = _written_at(root)
-    for ref in lease_refs(root).list():
-        record = parsed(ref.name, ref.value, root.place)
-        written_at = times.get(f"{ref.name}.json", now)
-        alive = now - written_at <= timedelta(seconds=_SPANS * record.seconds)
-        if record.cleaning and alive:
-            return True
-    return False
+    """Tell whether somebody cleans up at this moment; ``now`` is by the store's clock.
+
+    Who was taken for dead finds the lease gone if it wakes up, and removes nothing more.
+    """
+    found = standing(root, now)
+    asleep = [ref for ref in found.dead if parsed(ref.name, ref.value, root.place).cleaning]
+    return any(each.cleaning for each in found.live) or not bury(root, asleep)
 
 
 def _written_at(root: Root) -> dict[str, datetime]:

@@ -2,7 +2,8 @@
 
 Always: nothing is removed that a snapshot, a branch, a tag, a run or a writer at work may need;
 where that is in doubt, it stays. Each removal stands for itself: a cleanup that was cut short at
-any point has harmed nothing, and the next one goes on. Any number may run at once.
+any point has harmed nothing, and the next one goes on. Any number may run at once. One that slept
+for so long that others took it for dead stops: what it knows may be old.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.making import keep_history
 from omnigraph_l2._branches.names import is_owned_by
 from omnigraph_l2._events import emit
-from omnigraph_l2._leases import Leases
+from omnigraph_l2._leases import Hold, Leases
 from omnigraph_l2._leases.standing import Standing, bury, standing, store_time
 from omnigraph_l2._maintenance.report import CleanupReport, Swept
 from omnigraph_l2._maintenance.retention import doomed
@@ -59,6 +60,7 @@ _LOGS: Final = (COMMITS, COMMITS_KEPT, COMMIT_ACTORS, COMMIT_NOTES, RUNS, RUN_AC
 _SKEW: Final = timedelta(minutes=30)
 
 _ANNOUNCED = declare("l2.cleanup.announced", "the lease of the one who cleans up says so")
+_PLANNED = declare("l2.cleanup.planned", "it is known what goes, and nothing is gone yet")
 _FORK = declare("l2.cleanup.fork", "a native branch of the dead is gone from one dataset")
 _TABLE = declare("l2.cleanup.table", "versions of one lineage of a table are gone")
 _CATALOG = declare("l2.cleanup.catalog", "versions of one branch of the catalog are gone")
@@ -76,6 +78,8 @@ class Cleaner:
     references: References
     running: Callable[[], frozenset[str]]
     """Name the runs that are at work."""
+    hold: Hold | None = None
+    """What it has known since it said that it cleans up; None in a dry run."""
 
     def clean(
         self, *, older_than: timedelta, keep_versions: int | None, dry_run: bool
@@ -86,12 +90,13 @@ class Cleaner:
                 self.leases.renew()  # so that it says what this handle needs now
             now = datetime.now(timezone.utc)
             report = CleanupReport(dry_run=True)
-            return self._clean(older_than, keep_versions, now, report)
+            return self.cleaned(older_than, keep_versions, now, report)
         self.leases.announce(cleaning=True)
         try:
             failpoint(_ANNOUNCED)
             now = self._store_time()
-            return self._clean(older_than, keep_versions, now, CleanupReport(dry_run=False))
+            told = attrs.evolve(self, hold=self.leases.hold(writes=True))
+            return told.cleaned(older_than, keep_versions, now, CleanupReport(dry_run=False))
         finally:
             with suppress(L1Error):
                 self.leases.announce(cleaning=False)
@@ -108,9 +113,10 @@ class Cleaner:
             raise InvalidRequest(what="A cleanup", reason=f"{reason}; set the clock right")
         return there
 
-    def _clean(
+    def cleaned(
         self, older_than: timedelta, keep_versions: int | None, now: datetime, report: CleanupReport
     ) -> CleanupReport:
+        """Do it, or only tell; ``now`` is by the store's clock."""
         buried: list[int] = []
 
         def leases() -> Standing:
@@ -128,6 +134,7 @@ class Cleaner:
             leases=leases,
             wanted=Wanted(now=self.clock(), older_than=older_than, keep_versions=keep_versions),
         )
+        failpoint(_PLANNED)
         parts = [attrs.evolve(report, leases=Swept(sum(buried))), self._forks(plan, report)]
         if plan.quiet_since < datetime.now(timezone.utc) - _ORPHANS_BEFORE:
             parts.append(attrs.evolve(report, held_back=True))
@@ -171,6 +178,7 @@ class Cleaner:
         return attrs.evolve(_nothing(report), forks=swept)
 
     def _removed(self, path: str, native: str) -> bool:
+        self._check_awake()
         try:
             self.root.open(path).delete_branch(native)
         except UnknownBranch:
@@ -278,7 +286,13 @@ class Cleaner:
         newest = table.refresh()
         if report.dry_run:
             return newest.explain_removal(versions)
+        self._check_awake()
         return newest.remove_versions(versions)
+
+    def _check_awake(self) -> None:
+        """Raise ``LeaseLost`` where somebody may rely by now on what is to be removed."""
+        if self.hold is not None:
+            self.hold.check()
 
     # Small things.
 

@@ -32,6 +32,7 @@ from omnigraph_l2.errors import (
 
 __all__ = ["Tags"]
 
+_CHECKED = declare("l2.tag.checked", "what the tag needs is there; the tag is not yet")
 _WRITTEN = declare("l2.tag.written", "the tag is there")
 _REMOVED = declare("l2.tag.removed", "the tag is gone")
 
@@ -88,6 +89,7 @@ class Tags:
             )
             self._references.check_held(moment)
             self._pointers.probe_once()
+            failpoint(_CHECKED)
             if not self._refs.create(tag):
                 raise TagExists(place=self._root.place, tag=name)
             failpoint(_WRITTEN)

@@ -1,0 +1,137 @@
+"""A tag or a branch on an old moment, made while a cleanup removes what that moment needs.
+
+Either the cleanup has seen it, or its maker is told: nobody ends with one whose data is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from forced_order import meanwhile
+from sleepers import clean_in_its_sleep, stopped
+from small_graph import PERSON, append, native_branches, people
+from upkeepwork import NOTHING
+
+from omnigraph_l1 import failpoints
+from omnigraph_l2 import Repository
+from omnigraph_l2.errors import SnapshotExpired
+
+_DEADLINE = 60
+_BEFORE = {"tag": "l2.tag.checked", "branch": "l2.branch.log_forked"}
+_WRITTEN = {"tag": "l2.tag.written", "branch": "l2.branch.catalog_forked"}
+
+
+def overwritten(repo: Repository) -> str:
+    """Make a commit of which nothing is needed any more; name it."""
+    old = append(repo, "a").graph_commit_id
+    for name in "bc":
+        with repo.transaction() as tx:
+            tx.overwrite(PERSON, [{"id": name}])
+    repo._leases.renew()
+    return old
+
+
+def make(repo: Repository, what: str, commit: str) -> None:
+    """Make a tag or a branch that lasts."""
+    (repo.tags if what == "tag" else repo.branches).create("old", commit)
+
+
+def shown(repo: Repository, what: str) -> str:
+    """Read what was made."""
+    return people(repo, tag="old") if what == "tag" else people(repo, "old")
+
+
+class Cleaner(threading.Thread):
+    """A cleanup in a thread of its own, that waits at a step until it is told to go on."""
+
+    def __init__(self, repo: Repository, point: str) -> None:
+        super().__init__(daemon=True)
+        self._repo = repo
+        self._point = f"l2.cleanup.{point}"
+        self._there, self._go_on = threading.Event(), threading.Event()
+        self.removed = 0
+
+    def run(self) -> None:
+        """Do it."""
+        self.removed = self._repo.cleanup(NOTHING, dry_run=False).table_versions.count
+
+    def begin(self) -> None:
+        """Start, and give the step time to be reached."""
+        self.start()
+        assert self._there.wait(_DEADLINE)
+
+    def passes(self, name: str) -> None:
+        """Wait at the step."""
+        if name == self._point and not self._there.is_set():
+            self._there.set()
+            assert self._go_on.wait(_DEADLINE)
+
+    def go_on(self) -> None:
+        """Let it go on."""
+        self._go_on.set()
+
+
+@pytest.mark.parametrize("what", ["tag", "branch"])
+@pytest.mark.parametrize("point", ["announced", "planned", "table"])
+def test_it_is_written_while_a_cleanup_is_at_work(
+    repo: Repository, another: Repository, what: str, point: str
+) -> None:
+    """Before the cleanup looks it is seen; after that its maker waits, and looks what is left."""
+    old = overwritten(repo)
+    another._leases.for_writers_only()  # else its lease mostly says in time what it is about
+    cleaner = Cleaner(repo, point)
+
+    def handler(name: str) -> None:
+        if name == _BEFORE[what]:
+            cleaner.begin()
+        elif name == _WRITTEN[what]:
+            cleaner.go_on()
+        else:
+            cleaner.passes(name)
+
+    with failpoints.handling(handler):
+        if point == "announced":
+            make(another, what, old)
+        else:
+            with pytest.raises(SnapshotExpired):
+                make(another, what, old)
+        cleaner.join(_DEADLINE)
+    if point == "announced":
+        assert shown(repo, what) == "a"
+    else:
+        assert cleaner.removed
+        assert repo.tags.list() == []
+        assert [each.name for each in repo.branches.list()] == ["main"]
+        assert native_branches(repo, "__manifest") == set()
+    assert repo.verify().ok
+
+
+@pytest.mark.parametrize("what", ["tag", "branch"])
+def test_a_cleanup_while_it_is_made(repo: Repository, another: Repository, what: str) -> None:
+    """What is written before the cleanup begins is seen by it; what comes after is refused."""
+    old = overwritten(repo)
+    with meanwhile(_WRITTEN[what], lambda: repo.cleanup(NOTHING, dry_run=False)):
+        make(another, what, old)
+    assert shown(repo, what) == "a"
+    (repo.tags if what == "tag" else repo.branches).delete("old")
+    for each in (repo, another):
+        each._leases.renew()  # it needs no more than the head
+    repo.cleanup(NOTHING, dry_run=False)
+    with pytest.raises(SnapshotExpired):
+        make(another, what, old)
+    assert repo.verify().ok
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("what", ["tag", "branch"])
+def test_a_cleanup_that_slept_removes_nothing_more(local: Repository, what: str) -> None:
+    """It was taken for dead, and somebody relies on what it was about to remove."""
+    old = overwritten(local)
+    local.close()
+    with Repository.open(local.uri, durability="none") as repo:
+        with stopped(clean_in_its_sleep, repo.uri, "l2.cleanup.planned") as told:
+            make(repo, what, old)
+        assert told.get(timeout=_DEADLINE) == "LeaseLost"
+        assert shown(repo, what) == "a"
+        assert repo.verify().ok
