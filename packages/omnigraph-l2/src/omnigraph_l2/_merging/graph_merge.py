@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from omnigraph_l2._catalog.state import CatalogState, TableEntry
 from omnigraph_l2._comparing import changed_ids, rows_at
 from omnigraph_l2._comparing.reading import opened
+from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._data.incoming import incoming
 from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
 from omnigraph_l2._merging.row_merge import Choice, RowMerge, Side
@@ -127,9 +128,13 @@ class GraphMerge:
                 else lookups.present(opened(self.root, entry), sure)
             )
         # What both sides have stays, whatever it is then.
-        doubtful = merge.at(ids.filter(pc.invert(pc.is_in(ids, value_set=sure))))
-        left = doubtful.ids.filter(pa.array(doubtful.chosen != ABSENT))
-        return pa.concat_arrays([_plain(sure), left])
+        left = [_plain(sure)]
+        with IdSet() as doubtful:
+            doubtful.add(ids.filter(pc.invert(pc.is_in(ids, value_set=sure))))
+            for part in merge.portions(doubtful):
+                rows = merge.at(part)
+                left.append(rows.ids.filter(pa.array(rows.chosen != ABSENT)))
+        return pa.concat_arrays(left)
 
     def lost(self, node_key: str) -> Iterator[pa.Array]:
         """Give the ids that the merge takes from a node table of the target."""

@@ -29,7 +29,6 @@ from omnigraph_l2._transactions.lookups import Lookups
 __all__ = ["Orphans"]
 
 _COLUMNS = ("id", *ENDS)
-_AT_ONCE = 65_536
 
 
 @attrs.frozen
@@ -150,7 +149,7 @@ class Orphans:
             found.add(pa.array(merge.choices, pa.string()))
             for ids in self._at_removed(key, opened(self._merge.root, ours)):
                 found.add(ids)
-            for ids in found.batches(_AT_ONCE):
+            for ids in merge.portions(found):
                 rows = merge.at(ids)
                 stays = (rows.chosen == rows.ours) | (decided is Fate.KEEP)
                 stay = np.where(stays, rows.ours, ABSENT)

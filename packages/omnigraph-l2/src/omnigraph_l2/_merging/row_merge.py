@@ -1,8 +1,8 @@
 """The three-way merge of the rows of one table.
 
-Always: only ids that the other side may have changed since the base are looked at, some at a time,
-and memory does not grow with their number. What was decided about single rows, because they were
-in conflict, outranks the rule.
+Always: only ids that the other side may have changed since the base are looked at, some at a time:
+memory does not grow with their number, nor with the size of their rows. What was decided about
+single rows, because they were in conflict, outranks the rule.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l2._catalog.state import TableEntry
-from omnigraph_l2._comparing import changed_ids
+from omnigraph_l2._comparing import changed_ids, rows_at
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
 from omnigraph_l2._merging.looking import Look
@@ -35,8 +35,8 @@ __all__ = ["GIVEN", "Choice", "RowMerge", "Rows", "Side"]
 
 GIVEN: Final = -3
 """The number of a row that somebody gave instead of ours and theirs."""
-_AT_ONCE, _BYTES_AT_ONCE = 65_536, 32 * 1024 * 1024
-_FEWEST, _USUAL_ROW_BYTES = 256, 200
+_AT_ONCE, _BYTES_AT_ONCE = 65_536, 64 * 1024 * 1024
+_FEWEST = 256
 
 Side: TypeAlias = str
 """``ours`` or ``theirs``."""
@@ -92,18 +92,15 @@ class RowMerge:
     _candidates: IdSet | None = None
     _held: list[Rows] | None = None
     """All candidates by the rule alone, where they are few."""
-
-    @property
-    def _at_once(self) -> int:
-        """How many rows may be looked at together: fewer where they hold vectors."""
-        wide = sum(_vector_bytes(field.type) for field in self.columns)
-        fit = max(_FEWEST, _BYTES_AT_ONCE // (_USUAL_ROW_BYTES + wide))
-        return min(_AT_ONCE, fit)
+    _at_once: int = 0
+    """How many of them may be looked at together."""
 
     def batches(self) -> Iterator[Rows]:
         """Give the rows that the other side may have changed, or that were decided about."""
         if self._held is None:
-            self._candidates = self._candidates or self.changed(self.theirs)
+            if self._candidates is None:
+                self._candidates = self.changed(self.theirs)
+                self._at_once = self._fitting(self._candidates)
             if len(self._candidates) > self._at_once:
                 for ids in self._candidates.batches(self._at_once):
                     yield self._decided(self._ruled(ids))
@@ -131,14 +128,18 @@ class RowMerge:
         for other in dict.fromkeys(others):
             if other != side:
                 with changed_ids(self.root, other, side) as ids:
-                    for batch in ids.batches(self._at_once):
+                    for batch in ids.batches(_AT_ONCE):
                         found.add(batch)
         return found
+
+    def portions(self, ids: IdSet) -> Iterator[pa.StringArray]:
+        """Give ids, so many at a time that their rows can be held."""
+        return ids.batches(self._fitting(ids))
 
     def differs(self, side: TableEntry | None) -> bool:
         """Tell whether a side has any row that is not what it is in the base."""
         with self.changed(side) as ids:
-            for batch in ids.batches(self._at_once):
+            for batch in self.portions(ids):
                 look = Look(self.root, batch, self.columns)
                 if (self._base(look) != look.numbers(side)).any():
                     return True
@@ -205,6 +206,17 @@ class RowMerge:
         if self._candidates is not None:
             self._candidates.close()
 
+    def _fitting(self, ids: IdSet) -> int:
+        """Tell how many rows may be looked at together: fewer where the first ones are large."""
+        if len(ids) > _FEWEST:
+            few = next(ids.batches(_FEWEST))
+            for side in (self.theirs, self.ours):
+                rows = rows_at(self.root, side, few)
+                if rows.num_rows:
+                    fit: int = _BYTES_AT_ONCE * rows.num_rows // rows.nbytes
+                    return max(_FEWEST, min(_AT_ONCE, fit))
+        return _AT_ONCE
+
     def _base(self, look: Look) -> Numbers:
         return valued(
             self.base, lambda commit_id: look.numbers(self.entry_of(commit_id)), len(look.ids)
@@ -259,14 +271,3 @@ def _kind(rows: Rows, position: int) -> MergeConflictKind:
     if base == ABSENT:
         return MergeConflictKind.DIVERGENT_INSERT
     return MergeConflictKind.DIVERGENT_UPDATE
-
-
-def _vector_bytes(type_: pa.DataType) -> int:
-    if not pa.types.is_fixed_size_list(type_):
-        return 0
-    item: pa.DataType = type_.value_type
-    return int(type_.list_size) * max(item.bit_width // 8 if _is_plain(item) else 8, 1)
-
-
-def _is_plain(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
