@@ -110,6 +110,7 @@ PUBLIC: dict[str, set[str]] = {
     },
     "omnigraph_spark": {
         "OmniGraphSparkError",
+        "cause_of",
         "SparkTransaction",
         "register",
         "session",

@@ -1,7 +1,15 @@
 """An OmniGraph repository in Apache Spark. Its errors are in ``omnigraph_spark.errors``."""
 
+from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._session import register, session
 from omnigraph_spark._writing.transaction import SparkTransaction, transaction
 from omnigraph_spark.errors import OmniGraphSparkError
 
-__all__ = ["OmniGraphSparkError", "SparkTransaction", "register", "session", "transaction"]
+__all__ = [
+    "OmniGraphSparkError",
+    "SparkTransaction",
+    "cause_of",
+    "register",
+    "session",
+    "transaction",
+]

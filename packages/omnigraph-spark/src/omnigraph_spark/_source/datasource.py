@@ -1,8 +1,26 @@
-"""The data source ``omnigraph``."""
+"""The data source ``omnigraph``: what Spark makes of ``format("omnigraph")``.
+
+Always: a DataFrame shows one moment for ever. It is found when the DataFrame is made, or, where a
+schema was given to ``.schema(…)``, when Spark first keeps this instance; from then on it travels
+with the instance, which Spark makes once for a DataFrame and pickles.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceWriter
+from pyspark.sql.types import StructType
+
+from omnigraph_l2 import ReadTarget
+from omnigraph_spark._errors.carrying import carrying
+from omnigraph_spark._options import ReadOptions, read_options
+from omnigraph_spark._source.partitions import Limits
+from omnigraph_spark._source.pinning import check_schema, chosen, pinned
+from omnigraph_spark._source.reader import PushingReader, Reader, asked_for_filters
+from omnigraph_spark._types import arrow_schema, spark_schema
+from omnigraph_spark._writing.options import write_options
+from omnigraph_spark._writing.writer import planned
 
 __all__ = ["OmniGraphDataSource"]
 
@@ -10,7 +28,53 @@ __all__ = ["OmniGraphDataSource"]
 class OmniGraphDataSource(DataSource):
     """One table of a graph."""
 
+    _pinned: tuple[ReadOptions, ReadTarget] | None = None
+
     @classmethod
     def name(cls) -> str:
         """Give what stands in ``format(…)``."""
         return "omnigraph"
+
+    def schema(self) -> StructType:
+        """Find the moment, and tell the columns that the table has then."""
+        with carrying():
+            options, target = self._found()
+            return spark_schema(chosen(target, options.columns), table_key=target.table_key)
+
+    def reader(self, schema: StructType) -> Reader:
+        """Give what reads these columns."""
+        with carrying():
+            options, target = self._found()
+            check_schema(target, schema)
+            kind = PushingReader if options.pushdown and asked_for_filters() else Reader
+            return kind(
+                target=target,
+                columns=tuple(schema.fieldNames()),
+                schema=arrow_schema(schema),
+                limits=Limits(options.partition_rows, options.partition_bytes),
+                filter=options.filter,
+            )
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        """Plan a write: a process of its own asks for it, before the first task."""
+        with carrying():
+            return planned(write_options(self.options, overwrite=overwrite), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        """Plan a write."""
+        from omnigraph_spark._writing.options import write_options  # noqa: PLC0415
+        from omnigraph_spark._writing.writer import planned  # noqa: PLC0415 - readers need none
+
+        with carrying():
+            return planned(write_options(self.options, overwrite=overwrite), schema)
+
+    def _found(self) -> tuple[ReadOptions, ReadTarget]:
+        if self._pinned is None:
+            options = read_options(self.options)
+            self._pinned = options, pinned(options)
+        return self._pinned
+
+    def __getstate__(self) -> dict[str, Any]:
+        with carrying():
+            self._found()
+        return self.__dict__

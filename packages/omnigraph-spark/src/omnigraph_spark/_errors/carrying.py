@@ -1,0 +1,79 @@
+"""Errors on their way through Spark, which hands on nothing but text.
+
+Always: the text keeps what a person needs, and one line from which ``cause_of`` makes the same
+error again. No error of ours has a secret in its attributes, so neither has the line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from omnigraph_l2 import OmniGraphError
+from omnigraph_l2 import errors as l2
+from omnigraph_spark import errors as ours
+
+__all__ = ["Carried", "carrying", "cause_of"]
+
+_MARK = "omnigraph-error: "
+
+
+class Carried(Exception):
+    """What Spark is given, instead of the error that is its cause."""
+
+    def __init__(self, error: OmniGraphError) -> None:
+        super().__init__(f"{error}\n{_MARK}{json.dumps(_written(error))}")
+
+
+@contextmanager
+def carrying() -> Iterator[None]:
+    """Raise errors of ours such that they can be told from Spark's text."""
+    try:
+        yield
+    except OmniGraphError as error:
+        raise Carried(error) from error
+
+
+def cause_of(error: BaseException) -> OmniGraphError | None:
+    """Find the error of a graph in what Spark raised; None where it was something else."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OmniGraphError):
+            return seen
+        _, found, after = str(seen).rpartition(_MARK)
+        if found:
+            return _read(after)
+        seen = seen.__cause__
+    return None
+
+
+def _written(error: OmniGraphError) -> dict[str, Any]:
+    fields = attrs.asdict(error, recurse=True) if attrs.has(type(error)) else {}
+    return {"kind": error.kind, "fields": json.loads(json.dumps(fields, default=str))}
+
+
+def _read(text: str) -> OmniGraphError | None:
+    try:
+        told, _ = json.JSONDecoder().raw_decode(text)
+        return _by_kind()[told["kind"]](**{k: _value(v) for k, v in told["fields"].items()})
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _value(found: Any) -> Any:
+    if isinstance(found, list):
+        return tuple(map(_value, found))
+    if isinstance(found, dict) and found.keys() == {"column", "problem", "row"}:
+        return l2.DataProblem(found["column"], found["problem"], found["row"])
+    return found
+
+
+@lru_cache(maxsize=1)
+def _by_kind() -> dict[str, type[OmniGraphError]]:
+    classes = [getattr(module, name) for module in (l2, ours) for name in module.__all__]
+    return {each.kind: each for each in classes if issubclass(each, OmniGraphError)}

@@ -1,0 +1,86 @@
+"""How a table is cut into what one task reads. Pure.
+
+Always: each row is in one part. Small fragments are read together, large ones in ranges; no part
+is larger than the limits by more than one fragment's rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+import attrs
+from pyspark.sql.datasource import InputPartition
+
+from omnigraph_l2 import Fragment
+
+__all__ = ["Limits", "Part", "batch_rows", "matching", "parts"]
+
+_MOST_ROWS_A_BATCH = 65_536
+_LEAST_ROWS_A_BATCH = 256
+_BYTES_A_BATCH = 8 * 1024 * 1024
+
+
+@attrs.frozen
+class Limits:
+    """How much one task reads at the most."""
+
+    rows: int
+    size_bytes: int
+
+    def share(self, rows: int, size_bytes: int) -> float:
+        """Tell how much of a full part this is."""
+        return max(rows / self.rows, size_bytes / self.size_bytes)
+
+
+@attrs.frozen
+class Part(InputPartition):
+    """What one task reads: some fragments, or a range of one."""
+
+    fragments: tuple[int, ...]
+    offset: int | None = None
+    limit: int | None = None
+    batch_rows: int = _MOST_ROWS_A_BATCH
+    use_index: bool | None = None
+    """Whether an index serves the filter; None without a filter."""
+
+
+def parts(fragments: Iterable[Fragment], limits: Limits, *, like: Part) -> list[Part]:
+    """Cut a table. With a filter a fragment is not cut: Lance counts a range after it."""
+    made: list[Part] = []
+    together: list[int] = []
+    filled = 0.0
+    for fragment in fragments:
+        share = limits.share(fragment.rows, fragment.size_bytes)
+        if share > 1 and like.use_index is None:
+            made.extend(_ranges(fragment, share, like))
+            continue
+        if together and filled + share > 1:
+            made.append(attrs.evolve(like, fragments=tuple(together)))
+            together, filled = [], 0.0
+        together.append(fragment.number)
+        filled += share
+    if together or not made:
+        made.append(attrs.evolve(like, fragments=tuple(together)))
+    return made
+
+
+def matching(fragments: Iterable[Fragment], found: Mapping[int, int]) -> list[Fragment]:
+    """Leave only the fragments, and of them the rows, that an index has found."""
+    return [
+        Fragment(each.number, found[each.number], 0) for each in fragments if found.get(each.number)
+    ]
+
+
+def batch_rows(rows: int, size_bytes: int) -> int:
+    """Choose how many rows travel together: fewer where rows are large."""
+    fitting = _BYTES_A_BATCH * rows // max(size_bytes, 1)
+    return min(_MOST_ROWS_A_BATCH, max(_LEAST_ROWS_A_BATCH, fitting))
+
+
+def _ranges(fragment: Fragment, share: float, like: Part) -> Iterator[Part]:
+    pieces = min(math.ceil(share), fragment.rows)
+    bounds = [fragment.rows * piece // pieces for piece in range(pieces + 1)]
+    for start, end in pairwise(bounds):
+        yield attrs.evolve(like, fragments=(fragment.number,), offset=start, limit=end - start)
