@@ -237,10 +237,55 @@ def test_rows_that_others_changed_meanwhile(repo: Repository, *, checked: bool) 
     with pytest.raises(ExpectedVersionMismatch) as told, repo.transaction() as tx:
         _upsert(tx, _checked(tx) if checked else None)
         with repo.transaction() as other:
-            other.upsert(PERSON, [person("b", 8)])
+            other.upsert(PERSON, [person("a", 8)])
     now = repo.snapshot().tables[PERSON].table_version
     assert (told.value.table_key, told.value.expected, told.value.actual) == (PERSON, seen, now)
-    assert everything(repo)["a"]["age"] == 1
+    assert everything(repo)["a"]["age"] == 8
+
+
+def _optimized(repo: Repository) -> None:
+    for number in range(3):
+        add(repo, f"late{number}")
+    repo.optimize([PERSON])
+
+
+BESIDE: dict[str, Callable[[Repository], Any]] = {
+    "updated": lambda repo: _published(repo, lambda tx: tx.upsert(PERSON, [person("b", 8)])),
+    "deleted": lambda repo: _published(repo, lambda tx: tx.delete(PERSON, ids=["b"])),
+    "moved": _optimized,
+}
+
+
+def _published(repo: Repository, work: Callable[[Transaction], Any]) -> None:
+    with repo.transaction() as tx:
+        work(tx)
+
+
+@pytest.mark.parametrize("at", [True, False])
+@pytest.mark.parametrize("meanwhile", BESIDE.values(), ids=BESIDE)
+def test_rows_beside_those_that_others_changed(
+    repo: Repository, meanwhile: Callable[[Repository], Any], *, at: bool
+) -> None:
+    """They are found where they are by now: nothing is lost, and nothing is a conflict."""
+    _published(repo, lambda tx: tx.delete(KNOWS, ids=["e"]))
+    _published(repo, lambda tx: tx.append(PERSON, [person("c", 3), person("d", 4)]))
+    before = {row["id"]: row["_rowid"] for row in _facts(repo)}
+    with repo.transaction() as tx:
+        parts = [*upserts(tx, PERSON, [person("a", 9), person("n")]), *deletes(tx, PERSON, ["d"])]
+        tx.change_staged(PERSON, parts, checked_at=_checked(tx) if at else None)
+        meanwhile(repo)
+        theirs = everything(repo)
+    assert everything(repo) == {
+        **{name: row for name, row in theirs.items() if name != "d"},
+        "a": person("a", 9),
+        "n": person("n"),
+    }
+    assert {row["id"]: row["_rowid"] for row in _facts(repo)}["a"] == before["a"]
+
+
+def _facts(repo: Repository) -> list[dict[str, Any]]:
+    found: pa.Table = repo.snapshot().dataset(PERSON).to_table(columns=["id", "_rowid"])
+    return found.to_pylist()
 
 
 def test_overwriting_what_others_published(repo: Repository) -> None:
@@ -314,7 +359,7 @@ def test_taken_in_by_a_later_transaction(repo: Repository) -> None:
         tx.change_staged(PERSON, parts, checked_at=at)
     assert ids(repo, PERSON) == ["a", "theirs"]
     with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
-        tx.change_staged(PERSON, parts)
+        tx.change_staged(PERSON, parts[:1])
 
 
 def test_on_branches(repo: Repository) -> None:

@@ -87,7 +87,7 @@ class Attempt:
                 )
             with table_border(working.key):
                 base = self._branch.lineage(entry)
-                if not base.same_columns(working.base) or not working.fits(base):
+                if not base.same_columns(working.base):
                     raise ExpectedVersionMismatch(
                         table_key=working.key, expected=seen, actual=entry.table_version
                     )

@@ -161,10 +161,6 @@ class Changed:
         """The files of rows that were."""
         return frozenset[str]().union(*(part.updated_files for part in self.written))
 
-    def fits(self, on: Table) -> bool:
-        """Tell whether the rows that it changes are there as they were."""
-        return on.fits(self.written)
-
     def stage(self, on: Table) -> Staged:
         """Take it in."""
         return on.stage_changed(self.written, key="id")

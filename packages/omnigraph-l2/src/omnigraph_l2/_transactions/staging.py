@@ -97,7 +97,7 @@ class Staging(ABC):
         """Take in what others changed with ``stage_changes``, all of it at once.
 
         An id that two of them changed, or added, is refused. ``ExpectedVersionMismatch`` where
-        somebody else has published changes of rows beside these meanwhile.
+        somebody else has published changes of the same rows meanwhile.
         """
         parts = self._parts("Changing rows of", table_key, staged, StagedChange)
         written = tuple(part.written for part in parts)

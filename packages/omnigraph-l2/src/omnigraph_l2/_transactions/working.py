@@ -17,6 +17,7 @@ from omnigraph_l2._comparing.changed import is_same_pin
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._storage.upkeep import kept_up
 from omnigraph_l2._transactions.exact import commit_exactly
+from omnigraph_l2._transactions.following import followed
 from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
@@ -94,10 +95,6 @@ class WorkingTable:
         """Whether applying changed anything."""
         return self.current is not self.base
 
-    def fits(self, base: Table) -> bool:
-        """Tell whether what others wrote for an older version means the same on this one."""
-        return all(each.fits(base) for each in self.operations if isinstance(each, Changed))
-
     def move(self, entry: TableEntry, base: Table) -> None:
         """Start again from a later version."""
         if base.branch != self.base.branch:
@@ -109,8 +106,8 @@ class WorkingTable:
     def apply(self) -> Table:
         """Apply what is not applied yet, and give the version that holds all of it."""
         while self.applied < len(self.operations):
-            operation = self.operations[self.applied]
-            self._check_place(operation)
+            operation = self._placed(self.operations[self.applied])
+            self.operations[self.applied] = operation
             self._check_ids(operation)
             self._note_removed(operation)
             before = self.current
@@ -192,13 +189,14 @@ class WorkingTable:
                 table_key=self.key, existing=tuple(existing), repeated=tuple(repeated)
             )
 
-    def _check_place(self, operation: Operation) -> None:
-        """Refuse what was made for an older version, where it does not mean the same on this."""
-        fits = True
-        seen = self.entry.table_version
+    def _placed(self, operation: Operation) -> Operation:
+        """Take over what was made for an older version; refuse what means something else now."""
+        fits, seen = True, self.entry.table_version
         if isinstance(operation, Changed):
-            fits = operation.fits(self.current)
-            seen = max((part.version for part in operation.written), default=seen)
+            written = followed(operation.written, self.current)
+            if written is not None:
+                return attrs.evolve(operation, written=written)
+            fits, seen = False, max(part.version for part in operation.written)
         elif isinstance(operation, Overwrite) and operation.checked_at is not None:
             then = self.others.entry(self.key, operation.checked_at)
             fits = is_same_pin(then, self.entry)
@@ -207,6 +205,7 @@ class WorkingTable:
             raise ExpectedVersionMismatch(
                 table_key=self.key, expected=seen, actual=self.entry.table_version
             )
+        return operation
 
     def _ends_to_collect(self) -> tuple[IdSet, ...]:
         if not self.checks_ends or not self.key.startswith("edge:"):
