@@ -60,14 +60,6 @@ class OmniGraphDataSource(DataSource):
         with carrying():
             return planned(write_options(self.options, overwrite=overwrite), schema)
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        """Plan a write."""
-        from omnigraph_spark._writing.options import write_options  # noqa: PLC0415
-        from omnigraph_spark._writing.writer import planned  # noqa: PLC0415 - readers need none
-
-        with carrying():
-            return planned(write_options(self.options, overwrite=overwrite), schema)
-
     def _found(self) -> tuple[ReadOptions, ReadTarget]:
         if self._pinned is None:
             options = read_options(self.options)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from omnigraph_l2 import ReadTarget
+from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.tasks import Reading, Task, unpacked
 
 __all__ = ["arrow_columns", "rows_of", "run"]
@@ -25,10 +25,7 @@ _MOST_FRAGMENTS_OF_A_PART: Final = 256
 
 def arrow_columns(frame: DataFrame) -> pa.Schema:
     """Tell which columns the batches of a data frame have."""
-    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    return to_arrow_schema(
-        frame.schema, timezone=zone, error_on_duplicated_field_names_in_struct=False
-    )
+    return arrow_schema(frame.schema)
 
 
 def run(frame: DataFrame, work: Callable[[pa.RecordBatchReader], Any]) -> list[Any]:

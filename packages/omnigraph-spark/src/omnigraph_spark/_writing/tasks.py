@@ -15,8 +15,16 @@ from typing import Any, Final
 import attrs
 import pyarrow as pa
 
-from omnigraph_l2 import ChangeTarget, ReadTarget, Staged, StagedChange, WriteTarget
+from omnigraph_l2 import (
+    ChangeTarget,
+    OmniGraphError,
+    ReadTarget,
+    Staged,
+    StagedChange,
+    WriteTarget,
+)
 from omnigraph_l2.errors import BadInput, InvalidData
+from omnigraph_spark.errors import OmniGraphSparkError
 
 __all__ = ["ROWS_AT_ONCE", "Deleting", "Reading", "Task", "Upserting", "Writing", "unpacked"]
 
@@ -55,7 +63,9 @@ class Deleting:
 
     def __call__(self, rows: pa.RecordBatchReader) -> StagedChange:
         """Mark them."""
-        return self.target.delete(rows)
+        ids = (batch.select(["id"]) for batch in rows)
+        wanted = pa.schema([rows.schema.field("id")])
+        return self.target.delete(pa.RecordBatchReader.from_batches(wanted, ids))
 
 
 @attrs.frozen
@@ -74,7 +84,7 @@ class Task:
         """Do the work; give what became of it."""
         try:
             done: Any = self.work(_reader(batches, self.columns))
-        except BadInput as wrong:
+        except (BadInput, OmniGraphSparkError) as wrong:
             done = wrong
         return pickle.dumps(done)
 
@@ -106,7 +116,7 @@ class Reading:
 def unpacked(messages: Iterable[bytes]) -> list[Any]:
     """Open messages; raise what tasks found wrong, of all of them at once."""
     found = [pickle.loads(each) for each in messages]  # noqa: S301 - our own tasks made them
-    wrong = [each for each in found if isinstance(each, BadInput)]
+    wrong = [each for each in found if isinstance(each, OmniGraphError)]
     if not wrong:
         return found
     data = [each for each in wrong if isinstance(each, InvalidData)]
