@@ -1,41 +1,20 @@
-"""Refs on local disk: what is in the directory, who may do what, and what goes wrong."""
+"""Refs on local disk: what is in the directory, what is flushed, and what a reader sees."""
 
 from __future__ import annotations
 
-import fcntl
 import multiprocessing
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from omnigraph_l1 import JsonRefs
-from omnigraph_l1._process import ProcessGuard
-from omnigraph_l1._refs.local import LocalBackend
-from omnigraph_l1._refs.lock import directory_lock
-from omnigraph_l1.errors import (
-    AccessDenied,
-    CorruptRef,
-    InvalidRequest,
-    L1Error,
-    OutcomeUnknown,
-    StorageError,
-    StorageFull,
-    StoreUnavailable,
-    UnsafeStore,
-    UsedAfterFork,
-)
+from omnigraph_l1.errors import CorruptRef, InvalidRequest, L1Error, OutcomeUnknown, UsedAfterFork
 from omnigraph_l1.failpoints import handling
-
-NOBODY = 65534
 
 
 def test_what_is_in_the_directory(tmp_path: Path) -> None:
@@ -122,85 +101,6 @@ def test_no_reader_ever_sees_a_torn_document(tmp_path: Path) -> None:
     assert len(set(seen)) > 3
 
 
-def _times_open(path: Path) -> int:
-    links = [os.fspath(entry) for entry in Path("/proc/self/fd").iterdir()]
-    return sum(os.path.realpath(link) == os.path.realpath(path) for link in links)
-
-
-def test_a_lock_file_that_was_removed_is_noticed(tmp_path: Path) -> None:
-    """A waiter whose lock file was removed meanwhile locks the new one, with everybody else."""
-    path = tmp_path / ".lock"
-    held = os.open(path, os.O_RDWR | os.O_CREAT)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    entered = threading.Event()
-    leave = threading.Event()
-
-    def wait_for_it() -> None:
-        with directory_lock(path, patience=30):
-            entered.set()
-            leave.wait(30)
-
-    waiter = threading.Thread(target=wait_for_it)
-    waiter.start()
-    deadline = time.monotonic() + 30
-    while _times_open(path) < 2:
-        assert time.monotonic() < deadline, "the waiter never opened the lock file"
-    path.unlink()
-    os.close(held)
-    assert entered.wait(30)
-    with pytest.raises(StoreUnavailable), directory_lock(path, patience=0.05):
-        pass
-    leave.set()
-    waiter.join()
-
-
-def test_a_holder_that_hangs_is_not_waited_for_for_ever(tmp_path: Path) -> None:
-    """Where the lock stays held, a writer says so after its patience, and readers do not care."""
-    backend = LocalBackend(tmp_path, "", flush=True, patience=0.2)
-    refs = JsonRefs("x", backend=backend, recipe=None, guard=ProcessGuard("x"))
-    ref = refs.create("main", {})
-    with directory_lock(tmp_path / ".lock", patience=1):
-        with pytest.raises(StoreUnavailable, match="held by another process"):
-            refs.replace(ref, {})
-        assert refs.list() == (ref,)
-    refs.replace(ref, {})
-
-
-FORKS_AND_DIES = """
-import os, signal, sys
-from pathlib import Path
-from omnigraph_l1._refs.lock import directory_lock
-with directory_lock(Path(sys.argv[1]), patience=1):
-    if os.fork() == 0:
-        os.write(1, b"%d" % os.getpid())
-        signal.pause()
-    sys.stdin.read(1)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """A process that was forked while its parent held the lock does not hold it on when the parent
-    is killed.
-    """
-    command = [sys.executable, "-c", FORKS_AND_DIES, str(tmp_path / ".lock")]
-    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert parent.stdout is not None
-    child = int(parent.stdout.read1(20))
-    try:
-        with pytest.raises(StoreUnavailable), directory_lock(tmp_path / ".lock", patience=0.05):
-            pass
-        assert parent.stdin is not None
-        parent.stdin.write(b"x")
-        parent.stdin.close()
-        parent.wait(30)
-        with directory_lock(tmp_path / ".lock", patience=1):
-            os.kill(child, 0)
-    finally:
-        os.kill(child, signal.SIGKILL)
-        parent.stdout.close()
-
-
 def _use(refs: JsonRefs, told: multiprocessing.SimpleQueue[str]) -> None:
     try:
         refs.get("main")
@@ -282,176 +182,6 @@ def test_a_flush_that_fails_is_an_unknown_outcome(
 
 
 # What an unprivileged process may do. Its code runs in an interpreter of its own.
-
-UNPRIVILEGED = """
-import os, sys
-import omnigraph_l1
-from omnigraph_l1 import JsonRefs, Storage
-from omnigraph_l1.errors import L1Error
-os.setgroups([]); os.setgid({uid}); os.setuid({uid})
-refs = JsonRefs.open(sys.argv[1], "_refs")
-def tell(name, attempt):
-    try:
-        print(name, type(attempt()).__name__)
-    except L1Error as error:
-        print(name, error.kind)
-tell("get", lambda: refs.get("main"))
-tell("list", lambda: refs.list())
-tell("create", lambda: refs.create("new", {{}}))
-tell("probe", lambda: refs.probe())
-"""
-
-
-def _as_nobody(place: Path) -> dict[str, str]:
-    if os.getuid() != 0:
-        pytest.skip("only root can become another user")
-    code = UNPRIVILEGED.format(uid=NOBODY)
-    command = [sys.executable, "-c", code, str(place)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return dict(line.split() for line in done.stdout.splitlines())
-
-
-@pytest.fixture
-def open_directory() -> Iterator[Path]:
-    """Give a directory that other users can reach: those of pytest are for one user alone."""
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory)
-
-
-def test_a_directory_that_can_only_be_read(open_directory: Path) -> None:
-    """Who may read and not write reads all, and gets AccessDenied for the rest."""
-    JsonRefs.open(open_directory, "_refs").create("main", {})
-    told = _as_nobody(open_directory)
-    denied = AccessDenied.kind
-    assert told == {"get": "Ref", "list": "tuple", "create": denied, "probe": denied}
-
-
-def test_a_directory_that_cannot_be_read(open_directory: Path) -> None:
-    """Who may not even read gets AccessDenied for everything: refs that cannot be seen are not
-    "not there".
-    """
-    JsonRefs.open(open_directory, "_refs").create("main", {})
-    (open_directory / "_refs").chmod(0o700)
-    assert set(_as_nobody(open_directory).values()) == {AccessDenied.kind}
-
-
-def test_a_place_where_nothing_may_be_made(open_directory: Path) -> None:
-    """Who may not make the directory finds nothing, and gets AccessDenied for writing."""
-    told = _as_nobody(open_directory)
-    denied = AccessDenied.kind
-    assert told == {"get": "NoneType", "list": "tuple", "create": denied, "probe": denied}
-
-
-def test_a_place_below_a_file(tmp_path: Path) -> None:
-    """A place that is below a file is a StorageError for writing."""
-    (tmp_path / "file").write_text("x")
-    refs = JsonRefs.open(tmp_path / "file", "_refs")
-    assert refs.get("main") is None
-    with pytest.raises(StorageError):
-        refs.create("main", {})
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of 128 KiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "tmpfs", str(place)]
-    try:
-        mounted = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if mounted.returncode != 0:
-        pytest.skip(f"no tmpfs can be mounted: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True, timeout=30)
-
-
-def test_a_full_disk(small_disk: Path) -> None:
-    """On a full disk a change is StorageFull; nothing changed, nothing is left, reading and
-    deleting work, and with room all goes on.
-    """
-    refs = JsonRefs.open(small_disk, "_refs")
-    ref = refs.create("main", {"n": 1})
-    filler = small_disk / "filler"
-    with pytest.raises(OSError, match="No space"):
-        filler.write_bytes(b"x" * (1 << 20))
-    for attempt in (partial(refs.replace, ref, {"n": "x" * 9000}), partial(refs.create, "x", {})):
-        with pytest.raises(StorageFull):
-            attempt()
-    assert refs.list() == (ref,)
-    assert list((small_disk / "_refs" / ".side").iterdir()) == []
-    filler.unlink()
-    ref = refs.replace(ref, {"n": 2})
-    assert refs.list() == (ref,)
-
-
-def test_locks_that_do_not_exclude_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file system whose locks exclude nobody, or that has none, is refused by the probe."""
-    refs = JsonRefs.open(tmp_path)
-    refs.probe()
-    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
-    with pytest.raises(UnsafeStore, match="two holders"):
-        refs.probe()
-
-    def unsupported(*_: object) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", unsupported)
-    with pytest.raises(UnsafeStore, match="no locks"):
-        refs.probe()
-
-
-def _all_wait(path: Path, count: int) -> bool:
-    return _waiting_for(path) == count
-
-
-def _eventually(condition: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.001)
-
-
-def _waiting_for(path: Path) -> int:
-    inode = f":{path.stat().st_ino} "
-    locks = Path("/proc/locks").read_text()
-    return sum("-> FLOCK" in line and inode in line for line in locks.splitlines())
-
-
-def test_waiters_get_the_lock_in_their_order(tmp_path: Path) -> None:
-    """Nobody is overtaken, so that the wait is bounded by those who came first."""
-    path = tmp_path / ".lock"
-    order: list[int] = []
-
-    def wait_for_it(number: int) -> None:
-        with directory_lock(path, patience=30):
-            order.append(number)
-
-    with directory_lock(path, patience=1):
-        waiters = [threading.Thread(target=wait_for_it, args=(n,)) for n in range(6)]
-        for queued, waiter in enumerate(waiters, 1):
-            waiter.start()
-            _eventually(partial(_all_wait, path, queued), "the waiter never queued up")
-    for waiter in waiters:
-        waiter.join()
-    assert order == list(range(6))
-
-
-def test_a_waiter_that_gave_up_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """What it gets too late it lets go of at once."""
-    path = tmp_path / ".lock"
-    with directory_lock(path, patience=1):
-        with pytest.raises(StoreUnavailable), directory_lock(path, patience=0.05):
-            pass
-        _eventually(lambda: _waiting_for(path) == 1, "nobody waits any more")
-    with directory_lock(path, patience=5):
-        pass
-    _eventually(lambda: _times_open(path) == 0, "the late waiter never let go")
 
 
 def test_listing_again_tells_what_was_written_since(tmp_path: Path) -> None:

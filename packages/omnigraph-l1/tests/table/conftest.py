@@ -11,7 +11,7 @@ from omnigraph_l1 import Storage, Table
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from people import SCHEMA
+from people import SCHEMA, rows
 
 BOTH = [pytest.param("local"), pytest.param("s3", marks=pytest.mark.integration)]
 
@@ -35,3 +35,9 @@ def table(storage: Storage) -> Table:
 def local(tmp_path: Path) -> Table:
     """A new, empty table on local disk."""
     return Table.create(tmp_path / "table", SCHEMA)
+
+
+@pytest.fixture
+def base(table: Table) -> Table:
+    """Rows in two fragments."""
+    return table.append(rows("a", "b")).table.append(rows("c")).table

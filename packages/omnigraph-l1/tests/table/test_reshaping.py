@@ -9,20 +9,10 @@ import lance
 import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
+from reshapes import KEY, NICK, OPERATIONS, PLAIN, STRUCT
 
-from omnigraph_l1 import PRIMARY_KEY, Commit, Resolution, Storage, Table
-from omnigraph_l1.errors import CommitConflict, InvalidData, InvalidRequest, L1Error, StaleBranch
-
-KEY = PRIMARY_KEY.decode()
-STRUCT = pa.struct([("street", pa.string()), ("where", pa.struct([("x", pa.float64())]))])
-NICK = pa.field("nick", pa.string(), metadata={b"doc": b"short"})
-PLAIN = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("n", pa.int64())])
-
-
-@pytest.fixture
-def base(table: Table) -> Table:
-    """Rows in two fragments."""
-    return table.append(rows("a", "b")).table.append(rows("c")).table
+from omnigraph_l1 import PRIMARY_KEY, Storage, Table
+from omnigraph_l1.errors import CommitConflict, InvalidRequest, L1Error
 
 
 def written_since(table: Table, before: set[Path]) -> list[Path]:
@@ -34,14 +24,6 @@ def written_since(table: Table, before: set[Path]) -> list[Path]:
 def files(table: Table) -> set[Path]:
     """All files of a table on local disk."""
     return {path for path in table.place.local_path.rglob("*") if path.is_file()}
-
-
-OPERATIONS: dict[str, Callable[[Table], Commit]] = {
-    "add": lambda t: t.add_columns([NICK]),
-    "drop": lambda t: t.drop_columns(["age"]),
-    "annotate": lambda t: t.annotate(schema_metadata={"stamp": "2"}),
-    "replace": lambda t: t.replace_schema(PLAIN),
-}
 
 
 def test_added_columns_are_null_and_can_be_written(base: Table) -> None:
@@ -139,15 +121,6 @@ def test_each_is_one_commit_with_an_id(base: Table, name: str) -> None:
     assert (commit.version, commit.follows_base) == (base.version + 1, True)
     record = commit.table.dataset.read_transaction(commit.version)
     assert record.uuid == commit.transaction_id
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_none_of_them_acts_on_a_branch_that_was_deleted(base: Table, name: str) -> None:
-    """They refuse a stale handle like every other write."""
-    branch = base.fork("side.1")
-    base.delete_branch("side.1")
-    with pytest.raises(StaleBranch):
-        OPERATIONS[name](branch)
 
 
 def test_nothing_to_do_is_no_commit(base: Table) -> None:
@@ -255,14 +228,6 @@ def test_annotations_are_merged_and_stay(base: Table) -> None:
         table = table.restore(table.version).table
 
 
-def test_two_annotations_at_once_are_one(base: Table) -> None:
-    """Lance refuses the second, even of another name: look again, then annotate."""
-    base.annotate(schema_metadata={"a": "1"})
-    with pytest.raises(CommitConflict) as caught:
-        base.annotate(schema_metadata={"b": "1"})
-    assert caught.value.resolution is Resolution.INCOMPATIBLE
-
-
 def test_a_replaced_schema_starts_empty(storage: Storage) -> None:
     """Config and row ids go on; rows, annotations and indexes are what the new schema says."""
     table = Table.create(storage, SCHEMA, config={"ours": "1"}).append(rows("a", "b")).table
@@ -294,113 +259,6 @@ def test_the_index_over_a_dropped_column_goes_with_it(base: Table) -> None:
     assert list(table.indexes()) == ["age_btree", "id_btree"]
 
 
-def test_what_was_staged_for_other_columns_is_refused(base: Table) -> None:
-    """Lance would take it, and read each of its columns as the one that bears its number now."""
-    staged = base.stage_append(rows("stale", age=77))
-    part = base.write_target.write(rows("stale", age=77))
-    other = pa.schema([SCHEMA.field("id"), pa.field("height", pa.int32()), SCHEMA.field("city")])
-    for changed in (
-        base.replace_schema(other).table,
-        base.restore(base.version).table.add_columns([NICK]).table,
-        base.restore(base.version).table.drop_columns(["city"]).table,
-    ):
-        with pytest.raises(InvalidRequest, match="columns were changed"):
-            changed.commit(staged)
-        with pytest.raises(InvalidRequest, match="columns were changed"):
-            changed.stage_written([part])
-        with pytest.raises(InvalidRequest, match="columns were changed"):
-            changed.stage_together([staged])
-    back = base.restore(base.version).table
-    assert ids(back.commit(staged).table.read()) == ["a", "b", "c", "stale"]
-
-
-def test_an_annotation_does_not_spoil_what_is_staged(base: Table) -> None:
-    """Files mean the same whatever is said of their columns."""
-    staged = base.stage_append(rows("d"))
-    annotated = base.annotate(schema_metadata={"a": "1"}, field_metadata={"age": {"doc": "x"}})
-    assert annotated.table.commit(staged).follows_base
-
-
-STRANGERS: dict[str, Callable[[Table], object]] = {
-    "append": lambda t: t.append(rows("stranger")),
-    "delete": lambda t: t.delete("id = 'a'"),
-    "annotate": lambda t: t.annotate(schema_metadata={"theirs": "1"}),
-    "drop": lambda t: t.drop_columns(["city"]),
-    "add": lambda t: t.add_columns([pa.field("theirs", pa.int8())]),
-    "replace": lambda t: t.replace_schema(PLAIN),
-}
-LANDS = {
-    *((stranger, "annotate") for stranger in ("append", "delete", "drop")),
-    *((stranger, "drop") for stranger in ("append", "delete", "annotate")),
-}
-"""Where Lance puts the second on top of the first; everywhere else it refuses."""
-
-
-@pytest.mark.parametrize("stranger", STRANGERS)
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_over_a_stranger_it_is_refused_or_not_proven(base: Table, stranger: str, name: str) -> None:
-    """Nobody takes the version of two for that of one."""
-    STRANGERS[stranger](base)
-    if (stranger, name) not in LANDS:
-        with pytest.raises(CommitConflict):
-            OPERATIONS[name](base)
-        return
-    commit = OPERATIONS[name](base)
-    assert not commit.follows_base
-    assert commit.version == base.version + 2
-
-
-def test_a_drop_put_on_top_of_an_annotation_loses_it(base: Table) -> None:
-    """Lance writes the older schema less the column: the commit is not proven, and says so."""
-    base.annotate(schema_metadata={"theirs": "1"})
-    commit = base.drop_columns(["city"])
-    assert not commit.follows_base
-    assert b"theirs" not in commit.table.schema.metadata
-
-
-def test_a_replacement_is_not_written_into_the_past(base: Table) -> None:
-    """Where the next version was cleaned away, Lance would take its number, and nobody see it."""
-    head = base.append(rows("x")).table.append(rows("y")).table
-    head.remove_versions([base.version + 1])
-    with pytest.raises(CommitConflict):
-        base.replace_schema(PLAIN)
-    assert base.refresh().version == head.version
-
-
-def test_appends_are_committed_together(base: Table) -> None:
-    """Several are one version, in their order; what was written elsewhere may be among them."""
-    parts = [base.stage_append(rows(name)) for name in ("x", "y")]
-    parts.append(base.stage_written([base.write_target.write(rows("z"))]))
-    base.append(rows("stranger"))
-    restored = base.restore(base.version).table
-    together = restored.stage_together(parts)
-    assert (together.rows_inserted, together.base_version) == (3, restored.version)
-    commit = restored.commit(together)
-    assert commit.follows_base
-    assert commit.table.read(columns=["id"])["id"].to_pylist() == ["a", "b", "c", "x", "y", "z"]
-    row_ids = commit.table.read(with_row_id=True)["_rowid"].to_pylist()
-    assert len(set(row_ids)) == len(row_ids)
-
-
-def test_no_appends_together_are_no_commit(base: Table) -> None:
-    """Nothing, or empty ones: the version stays."""
-    assert not base.commit(base.stage_together([])).changed
-    assert not base.commit(base.stage_together([base.stage_append(rows())])).changed
-
-
-def test_what_is_no_append_cannot_be_committed_together(base: Table) -> None:
-    """Lance would double rows; the same change twice would, too; another table's cannot be read."""
-    append = base.stage_append(rows("x"))
-    with pytest.raises(InvalidRequest, match="only appends can be committed together, not upsert"):
-        base.stage_together([append, base.stage_upsert(rows("a"), "id")])
-    with pytest.raises(InvalidRequest, match="stands twice"):
-        base.stage_together([append, append])
-    branch = base.fork("side.1")
-    with pytest.raises(InvalidRequest, match="not here"):
-        branch.stage_together([append])
-    assert base.refresh() is base
-
-
 def test_config_is_what_the_version_says(storage: Storage) -> None:
     """It can be read and not written; an older version shows its own."""
     table = Table.create(storage, SCHEMA, config={"ours": "1"})
@@ -426,10 +284,3 @@ def test_a_branch_is_there_or_not(base: Table) -> None:
     assert not base.has_branch("side.1")
     with pytest.raises(L1Error, match="cannot be the name"):
         base.has_branch("../side.1")
-
-
-def test_data_for_the_old_columns_does_not_fit(base: Table) -> None:
-    """Appending is held to the new columns at once."""
-    dropped = base.drop_columns(["age"]).table
-    with pytest.raises(InvalidData, match="age"):
-        dropped.append(rows("d"))

@@ -21,6 +21,9 @@ SCHEMA = GraphSchema(
     ],
 )
 
+START = {"ann": 1, "bob": 1, "cat": 1}
+"""How old people are when a test begins."""
+
 
 def filled(repo: Repository) -> Repository:
     """Put three people and an edge in."""
@@ -125,3 +128,13 @@ def race_to_write(uri: str, options: Any, number: int, start: Any, told: Any) ->
         told.put(f"{type(error).__name__}: {error}")
     else:
         told.put("")
+
+
+def without(*keys: str, more: tuple[Any, ...] = ()) -> GraphSchema:
+    """Give the schema without some types, and with others, or with others of that name."""
+    types = {each.table_key: each for each in (*SCHEMA.types, *more)}
+    kept = [each for key, each in types.items() if key not in keys]
+    return GraphSchema(
+        nodes=[each for each in kept if isinstance(each, NodeType)],
+        edges=[each for each in kept if isinstance(each, EdgeType)],
+    )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from damages import DAMAGE, ULID
 from damagework import (
     KNOWS,
     PERSON,
@@ -24,7 +25,6 @@ from damagework import (
     native,
     update,
 )
-from test_findings import DAMAGE, ULID
 
 from omnigraph_l1 import Table, failpoints
 from omnigraph_l2 import Repository, Severity
