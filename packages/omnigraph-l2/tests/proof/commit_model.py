@@ -20,11 +20,20 @@ class CommitModel:
     def __init__(self, first: str, rows: State, done: Iterable[Done]) -> None:
         self._first, self._rows = first, rows
         self._done = {each.commit.graph_commit_id: each for each in done}
-        self.state = cache(self._state)
+        self._settled = cache(self._state)
         self._ancestors = cache(self._ancestors_of)
-        for each in sorted(self._done, key=self._age):  # parents first: nothing goes deep
+
+    def state(self, commit: str) -> State:
+        """Give the rows of a commit. What it came from is settled first, so nothing goes deep."""
+        left, seen = [commit], {commit}
+        while left:
+            new = {*self._parents(left.pop())} - seen
+            seen |= new
+            left += new
+        for each in sorted(seen, key=self._age):
             self._ancestors(each)
-            self.state(each)
+            self._settled(each)
+        return self._settled(commit)
 
     def _state(self, commit: str) -> State:
         if commit == self._first:
@@ -32,7 +41,7 @@ class CommitModel:
         done = self._done[commit]
         ours = self._parents(commit)[0]
         if done.strategy is None:
-            return {**self.state(ours), **done.rows}
+            return {**self._settled(ours), **done.rows}
         merged = done.commit.merged_parent_commit_id
         if done.reverted is not None:
             return self._merged(done, [done.reverted], ours, self._parents(done.reverted)[0])
@@ -41,9 +50,9 @@ class CommitModel:
 
     def _merged(self, done: Done, base: list[str], ours: str, theirs: str) -> State:
         found = {}
-        mine, others = self.state(ours), self.state(theirs)
+        mine, others = self._settled(ours), self._settled(theirs)
         for row in {*mine, *others}:
-            chosen = _settled(self._value(base, row), mine.get(row), others.get(row))
+            chosen = _ruled(self._value(base, row), mine.get(row), others.get(row))
             if chosen is _CLASH:
                 assert done.strategy != "error", f"{done}: {row!r} was in conflict"
                 chosen = (mine if done.strategy == "ours" else others).get(row)
@@ -54,13 +63,13 @@ class CommitModel:
     def _value(self, tips: list[str], row: str) -> Any:
         """Give what a row is where some commits are merged."""
         *left, last = tips
-        theirs = self.state(last).get(row)
+        theirs = self._settled(last).get(row)
         if not left:
             return theirs
         ours = self._value(left, row)
         if ours is not _CLASH and ours == theirs:
             return ours
-        return _settled(self._value(self._bases(left, [last]), row), ours, theirs)
+        return _ruled(self._value(self._bases(left, [last]), row), ours, theirs)
 
     def _bases(self, ours: Collection[str], theirs: Collection[str]) -> list[str]:
         """Give the best common ancestors, the newest first."""
@@ -70,12 +79,11 @@ class CommitModel:
         return sorted(common - below, key=self._age, reverse=True)
 
     def _ancestors_of(self, commit: str) -> frozenset[str]:
-        if commit == self._first:
-            return frozenset([commit])
-        parents = self._parents(commit)
-        return frozenset([commit]).union(*(self._ancestors(each) for each in parents))
+        return frozenset([commit]).union(*map(self._ancestors, self._parents(commit)))
 
     def _parents(self, commit: str) -> list[str]:
+        if commit == self._first:
+            return []
         made = self._done[commit].commit
         both = (made.parent_commit_id, made.merged_parent_commit_id)
         return [each for each in both if each is not None]
@@ -85,7 +93,7 @@ class CommitModel:
         return (False, None) if done is None else (True, done.commit.created_at)
 
 
-def _settled(base: Any, ours: Any, theirs: Any) -> Any:
+def _ruled(base: Any, ours: Any, theirs: Any) -> Any:
     if ours is not _CLASH and ours == theirs:
         return ours
     if base is not _CLASH and base == theirs:
