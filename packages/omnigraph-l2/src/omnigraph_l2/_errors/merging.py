@@ -45,7 +45,10 @@ _WORDS = {
 
 @attrs.frozen(kw_only=True)
 class MergeConflict:
-    """One thing that both sides changed. ``ours`` is the target, ``theirs`` what is merged."""
+    """One thing that both sides changed. ``ours`` is the target, ``theirs`` what is merged.
+
+    Of the rows, a value that Python does not have (a day after the year 9999) is told as text.
+    """
 
     table_key: str
     row_id: str | None

@@ -185,7 +185,12 @@ class GraphMerge:
         answer = UNRESOLVED if merge is None else self.strategy(conflict)
         if merge is None or answer is UNRESOLVED:
             return False
-        given = None if answer is None else _one_row(key, row_id, answer, merge.columns)
+        if answer is None:
+            return merge.choose(row_id, Choice())
+        for side, row in (("ours", conflict.ours), ("theirs", conflict.theirs)):
+            if answer is row:  # exactly that one: Python has not all values that there are
+                return merge.choose(row_id, Choice(side=side))
+        given = _one_row(key, row_id, answer, merge.columns)
         return merge.choose(row_id, Choice(given=given))
 
     def _row_by_row(self, key: str) -> RowMerge | None:

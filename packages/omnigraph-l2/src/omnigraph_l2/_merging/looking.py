@@ -2,12 +2,12 @@
 
 Always: within one look, two rows of an id have the same number if and only if they are equal in
 the columns that are looked at. A property that a version does not have, or has with another type,
-counts as null. A version is read once.
+counts as null. A version is read once. A value that Python does not have is told as text.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from omnigraph_l2._merging.rule import ABSENT, Numbers
 from omnigraph_l2._storage import Root
 
 __all__ = ["Look"]
+
+_NANOSECONDS: Final = 1_000
+"""Python's times have microseconds."""
 
 
 class Look:
@@ -55,8 +58,8 @@ class Look:
         if version < 0:
             return None
         rows, places = self._read[version]
-        found: dict[str, Any] = rows.slice(int(places[position]), 1).to_pylist()[0]
-        return found
+        place = int(places[position])
+        return {name: _told(rows.column(name)[place]) for name in rows.column_names}
 
     def _numbered(self, entry: TableEntry) -> Numbers:
         rows = self._fitted(rows_at(self._root, entry, self.ids))
@@ -83,3 +86,16 @@ class Look:
             else:
                 columns.append(pa.nulls(rows.num_rows, field.type))
         return pa.table(columns, schema=self._columns)
+
+
+def _told(value: pa.Scalar) -> Any:
+    """Give a value as Python has it, or as text: a day of the year 30000, a nanosecond."""
+    try:
+        told = value.as_py()
+    except (OverflowError, ValueError):
+        if pa.types.is_nested(value.type):
+            return pa.array([value]).to_string()
+    else:
+        if value.type != pa.time64("ns") or told is None or value.value % _NANOSECONDS == 0:
+            return told
+    return value.cast(pa.string()).as_py()
