@@ -12,7 +12,13 @@ from racing import race_of
 
 from omnigraph_l1 import table_path
 from omnigraph_l2 import GraphSchema, MergeKind, NodeType, Repository
-from omnigraph_l2.errors import MergeConflict, MergeConflicts, SnapshotExpired, UnknownBranch
+from omnigraph_l2.errors import (
+    ExpectedVersionMismatch,
+    MergeConflict,
+    MergeConflicts,
+    SnapshotExpired,
+    UnknownBranch,
+)
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -75,6 +81,17 @@ def test_somebody_changes_the_schema(repo: Repository) -> None:
         repo.branches.merge("side")
     assert ages(repo)["ann"] == 2
     assert "node:Pet" in repo.snapshot().tables
+
+
+def test_somebody_expects_a_type_that_is_dropped(repo: Repository) -> None:
+    """What was expected of it does not hold any more."""
+    before = {key: entry.table_version for key, entry in repo.snapshot().tables.items()}
+    schema = repo.snapshot().schema
+    kept = [each for each in schema.edges if each.name != "Works"]
+    repo.evolve(GraphSchema(nodes=schema.nodes, edges=kept), branch="side")
+    repo.branches.merge("side")
+    with pytest.raises(ExpectedVersionMismatch):
+        repo.publish([], expected_table_versions={"edge:Works": before["edge:Works"]})
 
 
 def test_the_source_moves_on(repo: Repository) -> None:
