@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
+from small_graph import PERSON, append
 from upkeepwork import NOTHING
 
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 
-__all__ = ["ASLEEP", "clean_in_its_sleep", "stopped"]
+__all__ = ["ASLEEP", "JOBS", "clean_in_its_sleep", "go_on", "stopped"]
 
 ASLEEP = 0.2
 """For how many seconds a lease of these processes counts."""
@@ -74,3 +75,74 @@ def _outcome(work: Callable[[], Any]) -> Any:
     except Exception as error:  # noqa: BLE001 - the test tells what it should be
         return type(error).__name__
     return done if isinstance(done, (str, list)) else type(done).__name__
+
+
+def go_on(uri: str, name: str, told: Any) -> None:
+    """Begin something, be stopped, and go on with it."""
+    with Repository.open(uri, durability="none") as repo:
+        repo._leases._seconds = ASLEEP
+        work = JOBS[name](repo)
+        _stop()
+        told.put(_outcome(work))
+
+
+def _reading(repo: Repository) -> Callable[[], Any]:
+    snapshot = repo.snapshot()
+    snapshot.read(PERSON)
+    return lambda: snapshot.read(PERSON)
+
+
+def _reading_again(repo: Repository) -> Callable[[], Any]:
+    tx = repo.transaction().__enter__()
+    tx.read(PERSON)
+    return lambda: tx.read(PERSON)
+
+
+def _scanning(repo: Repository) -> Callable[[], Any]:
+    tx = repo.transaction().__enter__()
+    return lambda: tx.scan(PERSON).read_all()
+
+
+def _writing(repo: Repository) -> Callable[[], Any]:
+    tx = repo.transaction().__enter__()
+    tx.append(PERSON, [{"id": "late"}])
+    return lambda: tx.__exit__(None, None, None)
+
+
+def _changing(repo: Repository) -> Callable[[], Any]:
+    tx = repo.transaction().__enter__()
+
+    def change() -> None:
+        tx.delete(PERSON, "age = 1")
+        tx.__exit__(None, None, None)
+
+    return change
+
+
+def _publishing_a_run(repo: Repository) -> Callable[[], Any]:
+    run = repo.runs.begin()
+    tx = run.transaction().__enter__()
+    tx.append(PERSON, [{"id": "late"}])
+    return lambda: tx.__exit__(None, None, None)
+
+
+def _tagging(repo: Repository) -> Callable[[], Any]:
+    snapshot = repo.snapshot()
+    return lambda: repo.tags.create("late", snapshot)
+
+
+def _beginning_anew(repo: Repository) -> Callable[[], Any]:
+    repo.snapshot()
+    return lambda: append(repo, "new")
+
+
+JOBS = {
+    "read": _reading,
+    "read again": _reading_again,
+    "scan": _scanning,
+    "write": _writing,
+    "change": _changing,
+    "run": _publishing_a_run,
+    "tag": _tagging,
+    "anew": _beginning_anew,
+}

@@ -179,13 +179,11 @@ def test_who_slept_too_long_publishes_nothing(
 ) -> None:
     """It looks whether its lease is there still, and says so if not; then goes on anew."""
     append(local, "a")
-    tx = local.transaction()
-    with waking_after(monkeypatch, 1_000):
-        tx.__enter__()
-        tx.append(PERSON, [{"id": "b"}])
-        bury(local)
-        with pytest.raises(LeaseLost) as lost:
-            tx.__exit__(None, None, None)
+    tx = local.transaction().__enter__()
+    tx.append(PERSON, [{"id": "b"}])
+    bury(local)
+    with waking_after(monkeypatch, 1_000), pytest.raises(LeaseLost) as lost:
+        tx.__exit__(None, None, None)
     assert lost.value.seconds >= 1_000
     assert people(local) == "a"
     assert len(local.log()) == 2

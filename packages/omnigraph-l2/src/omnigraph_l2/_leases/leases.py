@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -160,6 +161,9 @@ class Leases:
                     emit("lease_left_behind", place=self._root.place, error=str(error))
 
     def _take(self) -> None:
+        if self._ref is not None and awake_seconds() - self._renewed > self._seconds:
+            with suppress(L1Error):
+                self.renew()  # it slept: what begins now has another lease, if that one is gone
         if self._ref is not None or self._closed:
             return
         with self._writing:

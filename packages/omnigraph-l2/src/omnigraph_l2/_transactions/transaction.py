@@ -8,7 +8,8 @@ A race that was lost is run again where that gives the same result. An exception
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -33,6 +34,7 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.attempt import Attempt, Prepared
 from omnigraph_l2._transactions.data_border import data_border
 from omnigraph_l2._transactions.edges import ENDS
+from omnigraph_l2._transactions.held import held, read_on
 from omnigraph_l2._transactions.lookups import Lookups
 from omnigraph_l2._transactions.operations import (
     Append,
@@ -123,7 +125,7 @@ class Transaction(Staging):
     ) -> None:
         try:
             if kind is None:
-                with self._branch.border():
+                with self._border():
                     self.commit = self._repeats or self._commit()
                 self._ended = "committed"
             else:
@@ -195,7 +197,7 @@ class Transaction(Staging):
             if not isinstance(given, str):
                 reason = 'a filter is text, as in "age > 3"'
                 raise InvalidFilter(table_key=table_key, filter=repr(given), reason=reason)
-            with self._branch.border(table_key):
+            with self._border(table_key):
                 working.base.count(predicate)  # an invalid filter is told here, not at the end
             self._do(working, DeleteWhere(predicate=predicate))
         else:
@@ -210,7 +212,7 @@ class Transaction(Staging):
         filter: str | None = None,  # noqa: A002 - the name in the API contract
     ) -> pa.Table:
         """Read rows, with what this transaction did to them so far."""
-        with self._branch.border(table_key):
+        with self._border(table_key):
             return self._current(table_key).read(columns, filter)
 
     def scan(
@@ -220,8 +222,9 @@ class Transaction(Staging):
         filter: str | None = None,  # noqa: A002
     ) -> pa.RecordBatchReader:
         """Read the same in batches."""
-        with self._branch.border(table_key):
-            return self._current(table_key).scan(columns, filter)
+        with self._border(table_key):
+            reader = self._current(table_key).scan(columns, filter)
+        return read_on(reader, lambda: self._border(table_key))
 
     def expect(self, table_key: str, version: int | None = None) -> None:
         """Publish only if this table is then still at a version: the one that is seen here."""
@@ -235,6 +238,11 @@ class Transaction(Staging):
 
     # Inside.
 
+    @contextmanager
+    def _border(self, table_key: str | None = None) -> Iterator[None]:
+        with held(self._hold), self._branch.border(table_key):
+            yield
+
     def _open_state(self) -> CatalogState:
         self._root.check_open()
         if self._ended or self._state is None:
@@ -247,7 +255,7 @@ class Transaction(Staging):
         working = self._working.get(table_key)
         if working is None:
             entry = Snapshot(self._root, self._branch.name, state, None).entry(table_key)
-            with self._branch.border(table_key):
+            with self._border(table_key):
                 base = self._branch.lineage(entry)
             working = WorkingTable(
                 entry=entry,
@@ -311,7 +319,7 @@ class Transaction(Staging):
                 yield batch
 
         reader = pa.RecordBatchReader.from_batches(coming.schema, passing())
-        with data_border(working.key), self._branch.border(working.key):
+        with data_border(working.key), self._border(working.key):
             written = working.base.write(reader)
         return (written,), ids, ends
 
