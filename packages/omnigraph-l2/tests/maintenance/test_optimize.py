@@ -19,6 +19,7 @@ from upkeepwork import (
     write_on,
 )
 
+from omnigraph_l1 import failpoints
 from omnigraph_l2 import OptimizeOutcome, Repository
 from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownTable
 from omnigraph_testing import AtPoint, Crash
@@ -90,25 +91,25 @@ def test_a_stranger_at_the_head_stays_out(local: Repository) -> None:
     assert people(local) == before
 
 
-def test_a_writer_that_was_faster(local: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_was_faster(local: Repository, impatient: None) -> None:
     """It wins; the table is compacted again, with what it wrote, or told as busy."""
     scattered(local)
     with Repository.open(local.uri, durability="none") as other:
         turns: list[int] = []
-        publish = local._branch("main").publish
 
-        def slowly(*args: object, **how: object) -> object:
-            if len(turns) < most:
+        def faster(point: str) -> None:
+            if point == "l2.optimize.compacted" and len(turns) < most:
                 turns.append(1)
-                append(other, f"fast{len(turns)}")
-            return publish(*args, **how)  # type: ignore[arg-type]
+                with failpoints.handling(lambda _: None):
+                    append(other, f"fast{len(turns)}")
 
-        monkeypatch.setattr(local._branch("main"), "publish", slowly)
         most = 2
-        assert local.optimize([PERSON]).tables[PERSON].outcome is OptimizeOutcome.OPTIMIZED
+        with failpoints.handling(faster):
+            assert local.optimize([PERSON]).tables[PERSON].outcome is OptimizeOutcome.OPTIMIZED
         most = 100
         append(other, "more")
-        report = local.optimize([PERSON])
+        with failpoints.handling(faster):
+            report = local.optimize([PERSON])
         assert report.busy == (PERSON,)
         assert len(turns) == 2 + 4
         assert {"fast1", "fast2", "fast6", "more"} <= set(people(other).split())
