@@ -14,3 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent / "shared"))
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a writer that is called in the middle of another one not wait for its turn."""
     monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
+
+
+@pytest.fixture
+def processes() -> None:
+    """Say that a test starts processes: it is an integration test then."""

@@ -1,31 +1,12 @@
-"""Repositories to branch in: on local disk and on a real S3 server alike."""
+"""Repositories to branch in."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from each_store import EACH_STORE, made
-from small_graph import SCHEMA, append
+from two_people import local, repo
 
-from omnigraph_l2 import Repository
+__all__ = ["local", "repo"]
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-
-@pytest.fixture(params=EACH_STORE)
-def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Repository]:
-    """A repository with two people, in each kind of store."""
-    with made(request, tmp_path, SCHEMA) as repository:
-        append(repository, "ann", "bob")
-        yield repository
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> Iterator[Repository]:
-    """A repository with two people, on local disk."""
-    with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repository:
-        append(repository, "ann", "bob")
-        yield repository

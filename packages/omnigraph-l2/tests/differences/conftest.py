@@ -38,11 +38,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def processes() -> None:
-    """Say that a test starts processes: it is an integration test then."""
-
-
-@pytest.fixture
 def written_together(repo: Repository) -> list[str]:
     """Two commits in one write; their ids, in order."""
     return small_graph.written_together(repo, PERSON, CITY)

@@ -17,8 +17,3 @@ from fleet import Place
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Where a repository can be made, in each kind of store."""
     return Place(*place_in(request, tmp_path))
-
-
-@pytest.fixture
-def processes() -> None:
-    """Say that a test starts processes: it is an integration test then."""
