@@ -26,9 +26,6 @@ _MARK = "omnigraph-error: "
 class Carried(Exception):
     """What Spark is given, instead of the error that is its cause."""
 
-    def __init__(self, error: OmniGraphError) -> None:
-        super().__init__(f"{error}\n{_MARK}{json.dumps(_written(error))}")
-
 
 @contextmanager
 def carrying() -> Iterator[None]:
@@ -36,7 +33,8 @@ def carrying() -> Iterator[None]:
     try:
         yield
     except OmniGraphError as error:
-        raise Carried(error) from error
+        told = f"{error}\n{_MARK}{json.dumps(_written(error))}"
+        raise Carried(told) from error
 
 
 def cause_of(error: BaseException) -> OmniGraphError | None:

@@ -6,7 +6,6 @@ is larger than the limits by more than one fragment's rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
@@ -29,9 +28,9 @@ class Limits:
     rows: int
     size_bytes: int
 
-    def share(self, rows: int, size_bytes: int) -> float:
-        """Tell how much of a full part this is."""
-        return max(rows / self.rows, size_bytes / self.size_bytes)
+    def pieces(self, rows: int, size_bytes: int) -> int:
+        """Tell how many parts this makes."""
+        return max(-(-rows // self.rows), -(-size_bytes // self.size_bytes))
 
 
 @attrs.frozen
@@ -50,20 +49,27 @@ def parts(fragments: Iterable[Fragment], limits: Limits, *, like: Part) -> list[
     """Cut a table. With a filter a fragment is not cut: Lance counts a range after it."""
     made: list[Part] = []
     together: list[int] = []
-    filled = 0.0
-    for fragment in fragments:
-        share = limits.share(fragment.rows, fragment.size_bytes)
-        if share > 1 and like.use_index is None:
-            made.extend(_ranges(fragment, share, like))
-            continue
-        if together and filled + share > 1:
+    rows = size_bytes = 0
+
+    def close() -> None:
+        nonlocal rows, size_bytes
+        if together:
             made.append(attrs.evolve(like, fragments=tuple(together)))
-            together, filled = [], 0.0
-        together.append(fragment.number)
-        filled += share
-    if together or not made:
-        made.append(attrs.evolve(like, fragments=tuple(together)))
-    return made
+        together.clear()
+        rows = size_bytes = 0
+
+    for each in fragments:
+        pieces = limits.pieces(each.rows, each.size_bytes)
+        if pieces > 1 and each.rows > 1 and like.use_index is None:
+            close()
+            made.extend(_ranges(each, min(pieces, each.rows), like))
+            continue
+        if limits.pieces(rows + each.rows, size_bytes + each.size_bytes) > 1:
+            close()
+        together.append(each.number)
+        rows, size_bytes = rows + each.rows, size_bytes + each.size_bytes
+    close()
+    return made or [like]
 
 
 def matching(fragments: Iterable[Fragment], found: Mapping[int, int]) -> list[Fragment]:
@@ -79,8 +85,7 @@ def batch_rows(rows: int, size_bytes: int) -> int:
     return min(_MOST_ROWS_A_BATCH, max(_LEAST_ROWS_A_BATCH, fitting))
 
 
-def _ranges(fragment: Fragment, share: float, like: Part) -> Iterator[Part]:
-    pieces = min(math.ceil(share), fragment.rows)
+def _ranges(fragment: Fragment, pieces: int, like: Part) -> Iterator[Part]:
     bounds = [fragment.rows * piece // pieces for piece in range(pieces + 1)]
     for start, end in pairwise(bounds):
         yield attrs.evolve(like, fragments=(fragment.number,), offset=start, limit=end - start)
