@@ -26,7 +26,7 @@ from old_catalogs import (
     write_old,
 )
 
-from omnigraph_l1 import Resolution, Storage, Table
+from omnigraph_l1 import Storage, Table
 from omnigraph_l1.errors import CommitConflict
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2._catalog.rows import MANIFEST_SCHEMA
@@ -212,22 +212,22 @@ def test_a_migration_that_is_always_preempted_ends_in_an_error(
     local: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not go round for ever."""
+    write_old(local, ROWS, [PERSON])
+    rival = Table.open(local)
+    as_before = rival.read()
+    times: list[str] = []
 
-    def preempted(table: Table) -> Table:
-        raise CommitConflict(
-            place=str(table.place),
-            branch=None,
-            operation="annotation",
-            base_version=table.version,
-            resolution=Resolution.INCOMPATIBLE,
-            detail="somebody was first",
-        )
+    def preempt(name: str) -> None:
+        if name == "l2.migrate.collapsed":
+            times.append(name)
+            with handling(lambda _: None):
+                rival.refresh().overwrite(as_before)
 
-    write_old(local, ROWS)
-    monkeypatch.setattr(migrations, "STEPS", {1: preempted})
-    monkeypatch.setattr(migrations, "_PATIENCE_SECONDS", 0.1)
-    with pytest.raises(TableContention):
-        migrate(Table.open(local))
+    monkeypatch.setattr(migrations, "_PATIENCE_SECONDS", 0.5)
+    with handling(preempt), pytest.raises(TableContention):
+        migrate(rival)
+    assert times
+    assert check(rival.refresh()) == 1
 
 
 def step_2_to_3(table: Table) -> Table:
