@@ -7,10 +7,10 @@ its data stays as long as somebody stands on it.
 from __future__ import annotations
 
 import pytest
-from mergework import KNOWS, PERSON, put, rows
+from mergework import COMPANY, KNOWS, PERSON, put, rows
 
 from omnigraph_l2 import MergeKind, Repository
-from omnigraph_l2.errors import MergeConflicts, UnknownReference
+from omnigraph_l2.errors import MergeConflict, MergeConflicts, UnknownReference
 
 
 def ages(repo: Repository, branch: str) -> dict[str, int]:
@@ -120,3 +120,27 @@ def test_what_stays_of_it_alone(repo: Repository) -> None:
     repo.branches.create("side")
     assert ages(repo, "side")["ann"] == 1
     assert rows(repo, KNOWS)
+
+
+def test_it_goes_while_what_it_left_is_merged(repo: Repository) -> None:
+    """It is as if it had gone before: rows that differ are conflicts, and none is guessed."""
+    for name in ("gone", "other"):
+        repo.branches.create(name)
+    put(repo, "gone", ann=2)
+    repo.branches.merge("gone")
+    repo.branches.merge("gone", "other")
+    put(repo, "other", ann=3)
+    for number, branch in enumerate(("main", "other")):
+        put(repo, branch, COMPANY, co={"name": f"Co {number}"})
+    asked: list[tuple[str, bool]] = []
+
+    def theirs(conflict: MergeConflict) -> object:
+        if not asked:
+            repo.branches.delete("gone")
+        asked.append((conflict.table_key, conflict.base is None))
+        return conflict.theirs
+
+    result = repo.branches.merge("other", strategy=theirs)
+    assert asked == [(COMPANY, False), (COMPANY, True), (PERSON, True)]
+    assert result.base_commit_id is None
+    assert ages(repo, "main")["ann"] == 3

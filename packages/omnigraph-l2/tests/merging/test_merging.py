@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from conflicting import conflicts, kinds
@@ -118,6 +118,26 @@ def test_sides_that_merged_each_other_crosswise(repo: Repository) -> None:
     put(repo, "main", cat=8)
     repo.branches.merge("side")
     assert ages(repo) == {"ann": 7, "bob": 3, "cat": 8}
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_what_a_crosswise_base_came_from_was_cleaned_up(repo: Repository, *, cleaned: bool) -> None:
+    """Rows in which the bases differ, and the sides too, are conflicts then; all others merge."""
+    for turn in range(2):
+        put(repo, "side", ann=2 + turn)
+        put(repo, "main", bob=4 + turn)
+        ours, theirs = repo.log()[0].graph_commit_id, repo.log("side")[0].graph_commit_id
+        repo.branches.merge(theirs)
+        repo.branches.merge(ours, "side")
+    put(repo, "side", ann=9)
+    put(repo, "main", cat=10)
+    if cleaned:
+        repo._clock = repo._leases._clock = lambda: datetime.now(timezone.utc) + timedelta(days=8)
+        repo._leases.renew()
+        assert repo.cleanup(timedelta(), dry_run=False).table_versions.count > 0
+        assert kinds(conflicts(repo)) == {"ann": "divergent_update"}
+    repo.branches.merge("side", strategy="theirs" if cleaned else "error")
+    assert ages(repo) == {"ann": 9, "bob": 5, "cat": 10}
 
 
 @pytest.mark.parametrize("tag", ["kept", None])

@@ -26,7 +26,7 @@ from omnigraph_l2._merging.values import UNRESOLVED, MergeStrategy
 from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.data_border import data_border
 from omnigraph_l2._transactions.lookups import Lookups
-from omnigraph_l2.errors import DataProblem, InvalidData
+from omnigraph_l2.errors import DataProblem, InvalidData, SnapshotExpired
 
 __all__ = ["GraphMerge"]
 
@@ -211,9 +211,17 @@ class GraphMerge:
 
     def _decide_type(self, key: str) -> None:
         ours, theirs = self._declared(self.ours, key), self._declared(self.theirs, key)
-        base = valued_one(
-            self.base, lambda commit_id: self._declared(self.state_of(commit_id), key), CLASHING
-        )
+
+        def value(commit_id: str) -> Any:
+            return self._declared(self.state_of(commit_id), key)
+
+        def below(commit_id: str) -> Any:
+            try:
+                return value(commit_id)
+            except SnapshotExpired:
+                return CLASHING
+
+        base = valued_one(self.base, value, CLASHING, below)
         decided = fate(
             base,
             ours,

@@ -47,6 +47,7 @@ from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
     InvalidRequest,
     OmniGraphError,
+    SnapshotExpired,
     UnknownBranch,
     UnknownReference,
 )
@@ -192,12 +193,18 @@ class Merger:
         deadline = time.monotonic() + author.timeout
         commit_id = new_ulid()
         states = lru_cache(_STATES)(self._state)
-        lost = 0
+        lost, expired = 0, False
         while True:
             with self.branch.border(), ExitStack() as held:
                 if lost:  # from then on others wait, while this decides
                     held.enter_context(self._turn(other.state.tables, lost))
-                decided = self._decided(other, states, held)
+                try:
+                    decided = self._decided(other, states, held)
+                except SnapshotExpired:
+                    if expired:
+                        raise
+                    expired = True  # what both come from may have gone with its branch
+                    continue
                 if dry_run or not decided.is_new:
                     return decided.result
                 intent = Intent(

@@ -30,6 +30,7 @@ from omnigraph_l2._merging.rule import (
     valued,
 )
 from omnigraph_l2._storage import Root
+from omnigraph_l2.errors import SnapshotExpired
 
 __all__ = ["GIVEN", "Choice", "RowMerge", "Rows", "Side"]
 
@@ -218,9 +219,16 @@ class RowMerge:
         return _AT_ONCE
 
     def _base(self, look: Look) -> Numbers:
-        return valued(
-            self.base, lambda commit_id: look.numbers(self.entry_of(commit_id)), len(look.ids)
-        )
+        def value(commit_id: str) -> Numbers:
+            return look.numbers(self.entry_of(commit_id))
+
+        def below(commit_id: str) -> Numbers:
+            try:
+                return value(commit_id)
+            except SnapshotExpired:
+                return np.full(len(look.ids), CLASH, np.int32)
+
+        return valued(self.base, value, len(look.ids), below)
 
     def _ruled(self, ids: pa.Array) -> Rows:
         look = Look(self.root, ids, self.columns)

@@ -116,16 +116,25 @@ def settled(base: Numbers, ours: Numbers, theirs: Numbers) -> Numbers:
     return chosen.astype(np.int32)
 
 
-def valued(base: Base, value: Callable[[str], Numbers], rows: int) -> Numbers:
-    """Give the values of rows in a base, from those in commits."""
+def valued(
+    base: Base,
+    value: Callable[[str], Numbers],
+    rows: int,
+    below: Callable[[str], Numbers] | None = None,
+) -> Numbers:
+    """Give the values of rows in a base, from those in commits.
+
+    ``below`` gives them for what the commits of a base come from. Nothing keeps that: where it is
+    gone, it clashes.
+    """
     if isinstance(base, Leaf):
         return value(base.commit_id)
     if isinstance(base, Nowhere):
         return np.full(rows, CLASH, np.int32)
-    left, right = valued(base.left, value, rows), value(base.right.commit_id)
+    left, right = valued(base.left, value, rows, below), value(base.right.commit_id)
     if ((left == right) & (left != CLASH)).all():
         return right
-    return settled(valued(base.base, value, rows), left, right)
+    return settled(valued(base.base, below or value, rows, below), left, right)
 
 
 def settled_one(base: Any, ours: Any, theirs: Any, clash: Any) -> Any:
@@ -139,13 +148,19 @@ def settled_one(base: Any, ours: Any, theirs: Any, clash: Any) -> Any:
     return clash
 
 
-def valued_one(base: Base, value: Callable[[str], Any], clash: Any) -> Any:
-    """Give one thing of any kind in a base, from that in commits."""
+def valued_one(
+    base: Base,
+    value: Callable[[str], Any],
+    clash: Any,
+    below: Callable[[str], Any] | None = None,
+) -> Any:
+    """Give one thing of any kind in a base, from that in commits; ``below`` as above."""
     if isinstance(base, Leaf):
         return value(base.commit_id)
     if isinstance(base, Nowhere):
         return clash
-    left, right = valued_one(base.left, value, clash), value(base.right.commit_id)
+    left, right = valued_one(base.left, value, clash, below), value(base.right.commit_id)
     if left is not clash and left == right:
         return left
-    return settled_one(valued_one(base.base, value, clash), left, right, clash)
+    deeper = valued_one(base.base, below or value, clash, below)
+    return settled_one(deeper, left, right, clash)
