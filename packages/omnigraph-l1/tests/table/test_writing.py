@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -261,3 +262,21 @@ def test_what_another_wrote_is_not_committed_twice_at_once(local: Table) -> None
     for replace_all in (False, True):
         with pytest.raises(InvalidRequest, match="twice"):
             local.stage_written([written, written], replace_all=replace_all)
+
+
+@pytest.mark.parametrize("type_", [pa.decimal128(8, 1), pa.list_(pa.decimal128(8, 1))])
+def test_decimals_that_lie_askew_in_memory(tmp_path: Path, type_: pa.DataType) -> None:
+    """Data that comes from Java is aligned to 8 bytes only: Lance panics at decimals then."""
+    plain = pa.array([Decimal("1.5"), None, Decimal("-2.5")], pa.decimal128(8, 1))
+    nulls, values = plain.buffers()
+    room = memoryview(bytearray(values.size + 16))
+    start = (8 - pa.py_buffer(room).address) % 16
+    room[start : start + values.size] = values.to_pybytes()
+    askew = pa.py_buffer(room).slice(start, values.size)
+    assert askew.address % 16
+    column = pa.Array.from_buffers(plain.type, len(plain), [nulls, askew])
+    if pa.types.is_list(type_):
+        column = pa.ListArray.from_arrays([0, 1, 3], column)
+    rows_ = pa.table({"x": column}, schema=pa.schema([("x", type_)]))
+    made = Table.create(tmp_path / "t", rows_.schema, durability="none")
+    assert made.append(rows_).table.read().equals(rows_)

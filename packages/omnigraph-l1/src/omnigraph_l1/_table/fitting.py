@@ -25,6 +25,7 @@ ArrowData = Any
 """Anything with an Arrow stream: a Table, a RecordBatch, a RecordBatchReader, a data frame."""
 
 _KEYS_SHOWN = 5
+_ALIGNMENT = 16
 
 
 def fit(
@@ -118,7 +119,7 @@ class Fitted:
             if column.null_count and (not field.nullable or field.name == self._key):
                 row = self.rows + pc.index(column.is_null(), value=True).as_py()
                 problems.append(DataProblem(field.name, f"is null in row {row}, but may not be"))
-            columns.append(_copied(column) if _has_struct_in_struct(field.type) else column)
+            columns.append(_copied(column) if _must_be_copied(column) else column)
         if problems:
             raise InvalidData(place=str(self._place), problems=tuple(problems))
         if self._key is not None:
@@ -140,6 +141,22 @@ def _reader(data: ArrowData, place: Place) -> pa.RecordBatchReader:
     raise InvalidData(place=str(place), problems=(DataProblem("*", problem),))
 
 
+def _must_be_copied(column: pa.Array) -> bool:
+    """Tell what Lance panics at: slices of structs in structs, decimals that lie askew in memory.
+
+    What comes from Java, Spark for one, is aligned to 8 bytes, and decimals have 16.
+    """
+    if _has_struct_in_struct(column.type):
+        return True
+    askew = any(part is not None and part.address % _ALIGNMENT for part in column.buffers())
+    return askew and _has_decimals(column.type)
+
+
+def _has_decimals(type_: pa.DataType) -> bool:
+    children = (type_.field(index).type for index in range(type_.num_fields))
+    return pa.types.is_decimal(type_) or any(map(_has_decimals, children))
+
+
 def _has_struct_in_struct(type_: pa.DataType) -> bool:
     children = [type_.field(index).type for index in range(type_.num_fields)]
     inner = pa.types.is_struct(type_) and any(pa.types.is_struct(child) for child in children)
@@ -147,7 +164,7 @@ def _has_struct_in_struct(type_: pa.DataType) -> bool:
 
 
 def _copied(column: pa.Array) -> pa.Array:
-    """Copy a column, because Lance panics at a slice of structs in structs."""
+    """Copy a column."""
     return column.take(pa.array(range(len(column)), pa.int64()))
 
 
