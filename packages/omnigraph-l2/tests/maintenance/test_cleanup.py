@@ -114,6 +114,22 @@ def test_everything_that_is_needed_is_kept(tmp_path: Path) -> None:
         assert repo.verify().ok
 
 
+def test_what_a_run_left_that_has_ended(local: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose author died before its branch was removed: it goes, also where no other is at work."""
+    append(local, "a")
+    run = local.runs.begin()
+    with run.transaction() as tx:
+        tx.append(PERSON, [{"id": "r"}])
+    with monkeypatch.context() as patch:
+        patch.setattr("omnigraph_l2._runs.runs.remove_natives", lambda *_: False)
+        run.abort()
+    later(local, days=8)
+    assert local.cleanup(NOTHING, dry_run=False).forks.count == 3
+    for path in ("__manifest", "_graph_commits.lance", PEOPLE):
+        assert native_branches(local, path) == set()
+    assert local.verify().findings == ()
+
+
 def test_a_tag_that_goes_lets_go(repo: Repository) -> None:
     """What only a tag kept is removed when it is deleted."""
     published(repo, *"ab")

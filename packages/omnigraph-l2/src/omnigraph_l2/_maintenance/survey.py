@@ -99,11 +99,12 @@ def look(
 ) -> Plan:
     """Look at everything that a cleanup must know."""
     there = _whole(root, clock)
+    needed = there.needed()  # with all runs: where there are none, nobody knows which branches go
     live_runs = running() | _runs_in_the_making(root, there)
     there = attrs.evolve(there, runs=tuple(each for each in there.runs if each.run_id in live_runs))
     catalog = root.open(MANIFEST)
     named = {each.native for each in there.lineages}
-    needed = there.needed() | {f for f in there.natives if run_of(f) in live_runs}
+    needed |= {f for f in there.natives if run_of(f) in live_runs}
     lines = []
     for native in [None, *there.natives]:
         young = native is not None and wanted.now - there.natives[native].created_at < MARGIN
