@@ -133,6 +133,7 @@ def look(
             needs.add(references.at_tag(tag.name).state())
             kept.setdefault(tag.native_branch, set()).add(tag.manifest_version)
     _add_bases(root, there, lines, needs, kept)
+    _add_shown(root, lines, first, kept)
     return Plan(
         there=there,
         lines=lines,
@@ -190,6 +191,23 @@ def _add_bases(
             with unless_removed(root, MANIFEST, native), suppress(UnknownVersion):
                 needs.add(load(there_are.table.at(version), root.place).state)
                 kept.setdefault(native, set()).add(version)
+
+
+def _add_shown(
+    root: Root,
+    lines: Sequence[CatalogLine],
+    first: Mapping[str | None, int],
+    kept: dict[str | None, set[int]],
+) -> None:
+    """Take in the versions in which the commits were made that the oldest ones show.
+
+    A commit is found by its version, and what compacts the catalog makes versions without one.
+    """
+    for line in lines:
+        with unless_removed(root, MANIFEST, line.native), suppress(UnknownVersion):
+            shown = load(line.table.at(first[line.native]), root.place).state.publishes[-1:]
+            versions = {made.commit.manifest_version for made in shown}
+            kept.setdefault(line.native, set()).update(versions)
 
 
 def _first(line: CatalogLine, root: Root, standing: Standing, wanted: Wanted) -> int:
