@@ -15,7 +15,7 @@ import pyarrow as pa
 
 __all__ = ["KnownIds"]
 
-_MOST_BYTES = 16 * 1024 * 1024
+_MOST_BYTES = 4 * 1024 * 1024
 _BYTES_OF_AN_ENTRY = 2_048
 """What it takes to remember a file, however few its ids are."""
 _MOST_IN_ONE_FILE = 8_192
