@@ -109,9 +109,11 @@ PUBLIC: dict[str, set[str]] = {
         "WriteTarget",
     },
     "omnigraph_spark": {
+        "Graph",
         "OmniGraphSparkError",
         "cause_of",
         "SparkTransaction",
+        "read_graph",
         "register",
         "session",
         "transaction",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import omnigraph_spark
 from omnigraph_l2 import OmniGraphError
-from omnigraph_spark import OmniGraphSparkError
+from omnigraph_spark import Graph, OmniGraphSparkError, cause_of
 
 
 def as_graph_error(error: OmniGraphSparkError) -> OmniGraphError:
@@ -18,3 +18,26 @@ def sessions(theirs: SparkSession) -> SparkSession:
     """A session of one's own, or the format in a session of others."""
     omnigraph_spark.register(theirs)
     return omnigraph_spark.session("mine", "local[2]", {"spark.ui.enabled": False})
+
+
+def graphs(spark: SparkSession, uri: str) -> DataFrame:
+    """A graph at one moment, and what can be asked of it."""
+    graph: Graph = omnigraph_spark.read_graph(spark, uri, branch="main", tag=None)
+    people: DataFrame = graph.table("node:Person", columns=["id"], filter="age > 30")
+    names: dict[str, str] = graph.views("g")
+    found: list[DataFrame] = [
+        graph.nodes,
+        graph.edges,
+        graph.degrees(),
+        graph.connected_components(most_rounds=10),
+        graph.pagerank(damping=0.9, rounds=3),
+    ]
+    version: int = graph.version
+    del people, names, found, version
+    return graph.neighbourhood(["a"], 2, directed=False)
+
+
+def look_closer(error: Exception) -> str | None:
+    """The error of a graph in what Spark raised."""
+    found: OmniGraphError | None = cause_of(error)
+    return None if found is None else found.kind

@@ -1,14 +1,17 @@
 """An OmniGraph repository in Apache Spark. Its errors are in ``omnigraph_spark.errors``."""
 
 from omnigraph_spark._errors.carrying import cause_of
+from omnigraph_spark._graph import Graph, read_graph
 from omnigraph_spark._session import register, session
 from omnigraph_spark._writing.transaction import SparkTransaction, transaction
 from omnigraph_spark.errors import OmniGraphSparkError
 
 __all__ = [
+    "Graph",
     "OmniGraphSparkError",
     "SparkTransaction",
     "cause_of",
+    "read_graph",
     "register",
     "session",
     "transaction",
