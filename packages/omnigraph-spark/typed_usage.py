@@ -41,3 +41,17 @@ def look_closer(error: Exception) -> str | None:
     """The error of a graph in what Spark raised."""
     found: OmniGraphError | None = cause_of(error)
     return None if found is None else found.kind
+
+
+def writes(spark: SparkSession, uri: str, rows: DataFrame) -> str | None:
+    """Several tables, one publish."""
+    with omnigraph_spark.transaction(spark, uri, actor="ann", check=False, timeout=9) as tx:
+        tx.append("node:Person", rows)
+        tx.overwrite("node:City", rows)
+        tx.upsert("edge:Knows", rows)
+        tx.delete("edge:Likes", rows)
+        tx.expect("node:Pet")
+        version: int = tx.snapshot.version
+        wanted: str = tx.commit_id
+    del version, wanted
+    return None if tx.commit is None else tx.commit.message
