@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from forced_order import meanwhile
 from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import (
     NOTHING,
@@ -170,3 +171,18 @@ def test_beside_writers_and_a_cleanup(tmp_path: Path) -> None:
         repo.cleanup(NOTHING, dry_run=False)
         assert len(table_versions(repo)) == 1
         assert people(repo).split() == sorted({"first"} | wanted)
+
+
+@pytest.mark.parametrize("point", ["l2.optimize.compacted", "l2.optimize.indexed"])
+def test_the_branch_is_deleted_meanwhile(repo: Repository, another: Repository, point: str) -> None:
+    """It is told as that, wherever this stands."""
+    append(repo, "a")
+    repo.branches.create("side")
+    append(repo, "b", branch="side")
+    append(repo, "c", branch="side")
+    with (
+        meanwhile(point, lambda: another.branches.delete("side")),
+        pytest.raises(UnknownBranch) as told,
+    ):
+        repo.optimize(branch="side")
+    assert told.value.branch == "side"

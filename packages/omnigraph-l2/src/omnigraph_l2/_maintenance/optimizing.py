@@ -102,6 +102,10 @@ class Optimizer:
 
     def optimize(self, tables: Collection[str] | None) -> OptimizeReport:
         """Optimize some tables, or all; and the catalog and the log."""
+        with self.branch.border():
+            return self._optimized(tables)
+
+    def _optimized(self, tables: Collection[str] | None) -> OptimizeReport:
         known = self.branch.catalog.refresh().state.tables
         for key in tables or ():
             if key not in known:

@@ -1,7 +1,8 @@
 """What a cleanup knows before it removes anything: branches, leases, and so what is needed.
 
 Always: heads are read before leases. Whoever takes a lease after that reads a later head, of which
-nothing is removed; whoever took it before is in it. What cannot be read stops the cleanup: nobody
+nothing is removed; whoever took it before is in it. Names are read once more after that: whoever
+let go meanwhile of what it held has left a name. What cannot be read stops the cleanup: nobody
 knows what it needs.
 """
 
@@ -16,6 +17,8 @@ import attrs
 
 from omnigraph_l1 import BranchInfo, Table, VersionFile
 from omnigraph_l1.errors import UnknownVersion
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branches.listing import with_parents
 from omnigraph_l2._branches.names import has_unique_ending, is_owned_by, run_of
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._history.log import GraphLog
@@ -34,6 +37,8 @@ from omnigraph_l2._verifying.survey import Survey, survey
 from omnigraph_l2.errors import CorruptRepository
 
 __all__ = ["MARGIN", "CatalogLine", "Plan", "Wanted", "look"]
+
+_HEADS_READ = declare("l2.cleanup.heads_read", "names and heads are read, and no lease yet")
 
 MARGIN = timedelta(hours=1)
 """What is younger than this may be in the making, and clocks may differ by so much."""
@@ -102,28 +107,30 @@ def look(
     needed = there.needed()  # with all runs: where there are none, nobody knows which branches go
     live_runs = running() | _runs_in_the_making(root, there)
     there = attrs.evolve(there, runs=tuple(each for each in there.runs if each.run_id in live_runs))
-    catalog = root.open(MANIFEST)
     named = {each.native for each in there.lineages}
     needed |= {f for f in there.natives if run_of(f) in live_runs}
-    lines = []
+    lines: list[CatalogLine] = []
     for native in [None, *there.natives]:
         young = native is not None and wanted.now - there.natives[native].created_at < MARGIN
         if native in named or native in needed or young:
             if young and native is not None:
                 needed |= {native}
-            with unless_removed(root, MANIFEST, native):
-                table = catalog if native is None else root.open(MANIFEST, branch=native)
-                whole = native not in named or young or run_of(native or "") is not None
-                files = table.version_files()
-                lines.append(CatalogLine(table=table, files=files, is_all_needed=whole))
+            whole = native not in named or young or run_of(native or "") is not None
+            lines += _line(root, native, is_all_needed=whole)
+    failpoint(_HEADS_READ)
     standing = leases()
+    there, new = _with_new_names(root, there, clock)
+    needed |= with_parents(new, there.natives)
+    for native in new:
+        lines += _line(root, native, is_all_needed=True)
     since = min((each.since for each in standing.live), default=wanted.now)
     first: dict[str | None, int] = {}
     needs = Needs()
     for line in lines:
         with unless_removed(root, MANIFEST, line.native):
             oldest = _first(line, root, standing, wanted)
-            versions = [each.version for each in line.files if each.version >= oldest]
+            now_there = line.table.version_files()  # a branch may show by now what was held before
+            versions = [each.version for each in now_there if each.version >= oldest]
             needs.follow(line.table, versions, root.place)
             first[line.native] = oldest
     lines = [line for line in lines if line.native in first]
@@ -143,6 +150,26 @@ def look(
         kept={native: frozenset(each) for native, each in kept.items()},
         quiet_since=min(wanted.now, since) - MARGIN,
     )
+
+
+def _line(root: Root, native: str | None, *, is_all_needed: bool) -> Iterator[CatalogLine]:
+    with unless_removed(root, MANIFEST, native):
+        table = root.open(MANIFEST, branch=native)
+        yield CatalogLine(table=table, files=table.version_files(), is_all_needed=is_all_needed)
+
+
+def _with_new_names(
+    root: Root, there: Survey, clock: Callable[[], datetime]
+) -> tuple[Survey, frozenset[str]]:
+    """Look at the names again: add those that have come, and tell which native branches have."""
+    later = _whole(root, clock)
+    both = attrs.evolve(
+        there,
+        pointers={**there.pointers, **later.pointers},
+        tags=tuple(dict.fromkeys((*there.tags, *later.tags))),
+        natives={**there.natives, **later.natives},
+    )
+    return both, frozenset(later.natives.keys() - there.natives.keys())
 
 
 def _whole(root: Root, clock: Callable[[], datetime]) -> Survey:
