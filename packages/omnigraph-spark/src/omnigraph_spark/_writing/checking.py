@@ -32,17 +32,19 @@ class Checks:
     snapshot: Snapshot
     done: Mapping[str, SharedWork]
     """What was done to tables."""
-    replaced: frozenset[str]
-    """Tables of which all rows were replaced."""
+    appended: frozenset[str]
+    """Tables to which rows were added whose ids nobody has looked up yet."""
     takes_away: frozenset[str]
     """Tables that rows were taken out of."""
 
     def ids(self) -> None:
         """Refuse ids that stand twice."""
         for key, work in self.done.items():
+            if not work.added:
+                continue
             new = rows_of(self.spark, work.after, ["id"], fragments=work.added)
             frames = [(new, 1, 0)]
-            if work.before.count and key not in self.replaced:
+            if work.before.count and key in self.appended:
                 frames.append((rows_of(self.spark, work.before, ["id"]), 0, 1))
             found = _counted(frames).where("(new > 1) or (new > 0 and old > 0)").limit(_SHOWN)
             wrong = found.collect()

@@ -196,7 +196,7 @@ class SparkTransaction:
             self._spark,
             tx.snapshot,
             {key: tx.share(key) for key in self._done},
-            replaced=self._that(_OVERWRITE),
+            appended=self._that(_APPEND),
             takes_away=self._that(_OVERWRITE, _DELETE),
         )
         checks.ids()
