@@ -14,8 +14,8 @@ from typing import Any
 
 import attrs
 
+import omnigraph_l2.errors as l2
 from omnigraph_l2 import OmniGraphError
-from omnigraph_l2 import errors as l2
 from omnigraph_spark import errors as ours
 
 __all__ = ["Carried", "carrying", "cause_of"]
