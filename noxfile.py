@@ -28,6 +28,7 @@ PARALLEL = ("-n", "2", "--dist", "worksteal")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
 # Spark and what only its tests need are installed for its own session.
 NOT_SPARK = ("packages", f"--ignore={SPARK.relative_to(ROOT)}")
+SPARK_TOOLS = ("networkx", "pyspark[connect]")
 PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
 
 
@@ -44,7 +45,7 @@ def install_tested(session: nox.Session) -> None:
 
 def install_with_spark(session: nox.Session) -> None:
     """Install the same, with Spark and what its results are compared with."""
-    install(session, L1, L2, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, "networkx"))
+    install(session, L1, L2, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *SPARK_TOOLS))
 
 
 @nox.session
