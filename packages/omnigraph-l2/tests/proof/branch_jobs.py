@@ -28,6 +28,7 @@ from omnigraph_l2._maintenance import survey
 from omnigraph_l2.errors import (
     BranchExists,
     BranchInUse,
+    MergeConflict,
     MergeConflicts,
     OmniGraphError,
     SnapshotExpired,
@@ -129,6 +130,8 @@ class Done:
     """What it wrote."""
     strategy: str | None = None
     """Of a merge or a revert."""
+    resolved: frozenset[str] = frozenset()
+    """The rows about which the strategy of a merge decided."""
     reverted: str | None = None
 
 
@@ -188,7 +191,11 @@ class _Racer:
 
     def _check(self, error: OmniGraphError) -> None:
         if isinstance(error, MergeConflicts):
-            others = [each for each in error.conflicts if each.row_id not in {*SHARED, LONELY}]
+            others = [
+                each
+                for each in error.conflicts
+                if each.row_id not in {*SHARED, LONELY} and not _has_no_base(each)
+            ]
             if others:
                 self.told.faults.append(f"a conflict about a row that is written once: {others}")
 
@@ -224,7 +231,12 @@ class _Racer:
         strategy: Any = self._draw.choice(["error", "ours", "theirs", "theirs"])
         result: MergeResult = self._repository.branches.merge(source, into, strategy=strategy)
         if result.commit is not None:
-            self.told.done.append(Done(commit=result.commit, branch=into, strategy=strategy))
+            resolved = frozenset(
+                str(each.row_id) for each in result.resolved if each.table_key in {ITEM, OTHER}
+            )
+            self.told.done.append(
+                Done(commit=result.commit, branch=into, strategy=strategy, resolved=resolved)
+            )
 
     def _revert(self) -> None:
         chosen = self._recent(6)
@@ -300,6 +312,11 @@ class _Racer:
         "optimize branch": lambda self: self._optimize(NAME),
         "verify": _verify,
     }
+
+
+def _has_no_base(conflict: MergeConflict) -> bool:
+    """Tell whether what both come from is gone with its branch; else one side has added the row."""
+    return conflict.base is None and (conflict.ours is None or conflict.theirs is None)
 
 
 def _ignore(made: object) -> None:

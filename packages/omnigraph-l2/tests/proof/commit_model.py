@@ -52,10 +52,17 @@ class CommitModel:
         found = {}
         mine, others = self._settled(ours), self._settled(theirs)
         for row in {*mine, *others}:
-            chosen = _ruled(self._value(base, row), mine.get(row), others.get(row))
+            favoured = (mine if done.strategy == "ours" else others).get(row)
+            if row in done.resolved:
+                # What both come from may be gone: then more is in conflict, if it differs.
+                assert mine.get(row) != others.get(row), f"{done}: {row!r} is the same"
+                chosen = favoured
+            else:
+                chosen = _ruled(self._value(base, row), mine.get(row), others.get(row))
             if chosen is _CLASH:
+                assert done.reverted is not None, f"{done}: {row!r} was in conflict"
                 assert done.strategy != "error", f"{done}: {row!r} was in conflict"
-                chosen = (mine if done.strategy == "ours" else others).get(row)
+                chosen = favoured
             if chosen is not None:
                 found[row] = chosen
         return found
