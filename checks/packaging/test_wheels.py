@@ -94,7 +94,8 @@ def test_l2_alone_works_and_brings_neither_spark_nor_pytest(tmp_path: Path) -> N
 def test_spark_alone_works(tmp_path: Path) -> None:
     """A cluster installs the Spark package and gets Spark and L2 with it, but no test tools."""
     environment = Environment(tmp_path / "env", "omnigraph-spark")
-    assert environment.run("import omnigraph_spark, pyspark_omnigraph, pyspark.sql; print('ok')").split() == ["ok"]
+    modules = "omnigraph_spark, pyspark_omnigraph, pyspark.sql"
+    assert environment.run(f"import {modules}; print('ok')").split() == ["ok"]
     installed = environment.packages()
     assert {"pyspark", "omnigraph-l2", "omnigraph-l1"} <= installed
     assert installed.isdisjoint({"pytest", "hypothesis"})
