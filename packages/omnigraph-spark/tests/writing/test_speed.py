@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 FULL_SIZE: Final = bool(os.environ.get("OMNIGRAPH_FULL_SIZE"))
 EDGES: Final = 5_000_000 if FULL_SIZE else 100_000
 PEOPLE: Final = 10_000_000 if FULL_SIZE else 200_000
+_RUNS: Final = 2
+"""The first one starts processes, and what they import; the better one counts."""
 _MOST_OF_AN_APPEND: Final = 1.6
 _MOST_OF_AN_UPSERT: Final = 1.0
 _MOST_MEGABYTES: Final = 192
@@ -61,24 +63,29 @@ def _saved(rows: DataFrame, uri: str, table: str, **how: object) -> None:
 def test_appending(spark: SparkSession, tmp_path: Path) -> None:
     """A write of edges that the caller has checked, one that L2 checks, one that Spark checks."""
     edges = _edges(spark, EDGES)
-    edges.write.parquet(str(tmp_path / "warm"))
-    parquet = _seconds(lambda: edges.write.parquet(str(tmp_path / "parquet")))
-    told = {}
+    parquet = min(
+        _seconds(lambda to=str(tmp_path / f"parquet{run}"): edges.write.parquet(to))
+        for run in range(_RUNS)
+    )
+    told: dict[str, float] = {}
     for how in ("unchecked", "checked by L2", "checked by Spark"):
-        with Repository.init(tmp_path / how, SCHEMA, durability="none") as repo:
-            with repo.transaction() as tx:
-                tx.append(PERSON, [{"id": f"p{number}"} for number in range(1000)])
-            if how == "checked by Spark":
-                told[how] = _seconds(lambda uri=repo.uri: _in_a_transaction(spark, uri, edges))
-            else:
-                checked = how == "unchecked"
-                told[how] = _seconds(
-                    lambda uri=repo.uri, checked=checked: _saved(edges, uri, KNOWS, checked=checked)
-                )
-            assert repo.snapshot().tables[KNOWS].row_count == EDGES
+        for run in range(_RUNS):
+            with Repository.init(tmp_path / f"{how} {run}", SCHEMA, durability="none") as repo:
+                with repo.transaction() as tx:
+                    tx.append(PERSON, [{"id": f"p{number}"} for number in range(1000)])
+                seconds = _seconds(lambda uri=repo.uri, how=how: _appended(spark, uri, edges, how))
+                told[how] = min(seconds, told.get(how, seconds))
+                assert repo.snapshot().tables[KNOWS].row_count == EDGES
     print(f"\n{EDGES} edges: Parquet {parquet:.2f} s, " + _listed(told))  # noqa: T201
     if FULL_SIZE:
         assert told["unchecked"] <= _MOST_OF_AN_APPEND * parquet
+
+
+def _appended(spark: SparkSession, uri: str, edges: DataFrame, how: str) -> None:
+    if how == "checked by Spark":
+        _in_a_transaction(spark, uri, edges)
+    else:
+        _saved(edges, uri, KNOWS, checked=how == "unchecked")
 
 
 def _in_a_transaction(spark: SparkSession, uri: str, edges: DataFrame) -> None:
