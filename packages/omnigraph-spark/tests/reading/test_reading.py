@@ -84,9 +84,10 @@ def test_one_moment_for_ever(spark: SparkSession, omnigraph_repo: Repository) ->
     repo = omnigraph_repo
     frame = load(spark, repo, PERSON)
     typed = load(spark, repo, PERSON, schema="id string")
+    untouched = load(spark, repo, PERSON)
     assert frame.count() == typed.count() == 3
     add(repo, "late")
-    assert frame.count() == typed.count() == 3
+    assert frame.count() == typed.count() == untouched.count() == 3
     other = frame.select(F.col("id").alias("other"))
     add(repo, "later")
     assert frame.join(other, F.col("id") == F.col("other")).count() == 3
