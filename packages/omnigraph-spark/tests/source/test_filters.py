@@ -49,6 +49,8 @@ COMPARED = {
     pushed.LessThan: Column.__lt__,
     pushed.LessThanOrEqual: Column.__le__,
 }
+ALWAYS = [kind(("share",), value) for kind in COMPARED for value in (1.5, -1.5, INFINITE)]
+"""What chance would rarely ask of a NaN with a sign."""
 TEXT = {
     pushed.StringStartsWith: Column.startswith,
     pushed.StringEndsWith: Column.endswith,
@@ -158,6 +160,7 @@ def test_lance_keeps_what_spark_keeps(
     things: Repository, frame: DataFrame, drawn: list[pushed.Filter]
 ) -> None:
     """The very same rows where nothing is left to Spark; never fewer."""
+    drawn = [*drawn, *ALWAYS]
     flags = [as_column(each).alias(f"f{number}") for number, each in enumerate(drawn)]
     kept = frame.select("id", *flags).toArrow()
     snapshot = things.snapshot()
