@@ -23,6 +23,7 @@ from omnigraph_l2.errors import (
     UnknownTable,
 )
 from omnigraph_spark import SparkTransaction, transaction
+from omnigraph_spark._writing import locating
 from omnigraph_spark.errors import NotASession
 
 pytestmark = pytest.mark.spark
@@ -44,8 +45,16 @@ def test_nodes_and_edges_become_visible_together(spark: SparkSession, repo: Repo
     assert everything(repo)["p7"] == person("p7", 7)
 
 
-def test_upsert_delete_and_overwrite(spark: SparkSession, repo: Repository) -> None:
-    """As in a transaction of L2: what is not given is kept, what is not there is passed over."""
+@pytest.mark.parametrize("joined", [False, True])
+def test_upsert_delete_and_overwrite(
+    spark: SparkSession, repo: Repository, monkeypatch: pytest.MonkeyPatch, *, joined: bool
+) -> None:
+    """As in a transaction of L2: what is not given is kept, what is not there is passed over.
+
+    So it is also where tables are so large that rows are found by a join.
+    """
+    if joined:
+        monkeypatch.setattr(locating, "_ROWS_LOOKED_UP", 0)
     with transaction(spark, repo.uri) as tx:
         tx.overwrite(CITY, spark.createDataFrame([["x"], ["y"]], "id string"))
         tx.upsert(PERSON, frame(spark, [{"id": "a", "age": 9}, {"id": "c", "age": 3}]))

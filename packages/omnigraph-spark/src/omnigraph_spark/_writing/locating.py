@@ -23,15 +23,10 @@ _FRAGMENTS_LOOKED_UP: Final = 64
 _GROUP: Final = "_omnigraph_group"
 
 
-def located(frame: DataFrame, table: ReadTarget, *, by_join: bool | None = None) -> DataFrame:
-    """Give the rows so dealt out that an id is in one partition only, with their places if joined.
-
-    ``by_join`` is for tests; else the size of the table decides.
-    """
-    if by_join is None:
-        many = len(table.fragments()) > _FRAGMENTS_LOOKED_UP
-        by_join = table.count > 0 and (many or table.count > _ROWS_LOOKED_UP)
-    if not by_join:
+def located(frame: DataFrame, table: ReadTarget) -> DataFrame:
+    """Deal rows out so that an id is in one partition only; where joined, with their places."""
+    many = len(table.fragments()) > _FRAGMENTS_LOOKED_UP
+    if not (table.count > 0 and (many or table.count > _ROWS_LOOKED_UP)):
         return frame.repartition(F.col("id"))
     places = rows_of(frame.sparkSession, table, ("id", ADDRESS)).hint("merge")
     joined = frame.join(places, "id", "left")
