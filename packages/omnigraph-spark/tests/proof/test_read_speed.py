@@ -25,7 +25,7 @@ FULL = bool(os.environ.get("OMNIGRAPH_FULL_SIZE"))
 EDGES = 5_000_000 if FULL else 500_000
 AT_ONCE = 500_000
 MOST_TIMES_SLOWER = 2.0 if FULL else 8.0
-LEAST_TIMES_FASTER = 3.0 if FULL else 0.2
+LEAST_TIMES_FASTER = 5.0 if FULL else 0.2
 RUNS = 3
 KNOWS = "edge:Knows"
 
@@ -89,7 +89,7 @@ def test_scanning_two_columns(spark: SparkSession, both: Both) -> None:
 
 
 def test_a_filter_that_an_index_serves(spark: SparkSession, both: Both) -> None:
-    """Three times faster than Parquet and more, whose files must all be looked at."""
+    """Five times faster than Parquet, whose files must all be looked at."""
     wanted_id = both.some_id
     pushing, files = load(spark, both.repo, KNOWS, pushdown=True), spark.read.parquet(both.parquet)
     ours, found = fastest(lambda: pushing.where(F.col("id") == wanted_id))
