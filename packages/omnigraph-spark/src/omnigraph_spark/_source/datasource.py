@@ -7,9 +7,10 @@ with the instance, which Spark makes once for a DataFrame and pickles.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceWriter
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from omnigraph_l2 import ReadTarget
@@ -18,9 +19,11 @@ from omnigraph_spark._options import ReadOptions, read_options
 from omnigraph_spark._source.partitions import Limits
 from omnigraph_spark._source.pinning import check_schema, chosen, pinned
 from omnigraph_spark._source.reader import PushingReader, Reader, asked_for_filters
+from omnigraph_spark._streaming.sink import StreamSink
 from omnigraph_spark._types import arrow_schema, spark_schema
-from omnigraph_spark._writing.options import write_options
-from omnigraph_spark._writing.writer import planned
+from omnigraph_spark._writing.options import stream_options, write_options
+from omnigraph_spark._writing.writer import TableWriter, planned
+from omnigraph_spark.errors import InvalidOptions
 
 __all__ = ["OmniGraphDataSource"]
 
@@ -58,7 +61,16 @@ class OmniGraphDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         """Plan a write: a process of its own asks for it, before the first task."""
         with carrying():
-            return planned(write_options(self.options, overwrite=overwrite), schema)
+            return TableWriter(planned(write_options(self.options, overwrite=overwrite), schema))
+
+    def streamWriter(  # noqa: N802 - Spark's name
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: FBT001
+    ) -> DataSourceStreamWriter:
+        """Plan a stream: before the tasks of a batch, and again before its commit."""
+        with carrying():
+            return StreamSink(planned(stream_options(self.options, overwrite=overwrite), schema))
 
     def _found(self) -> tuple[ReadOptions, ReadTarget]:
         if self._pinned is None:
@@ -67,6 +79,7 @@ class OmniGraphDataSource(DataSource):
         return self._pinned
 
     def __getstate__(self) -> dict[str, Any]:
-        with carrying():
+        # A stream's sink has no options of a read; a reader with wrong ones says so itself.
+        with carrying(), suppress(InvalidOptions):
             self._found()
         return self.__dict__

@@ -11,13 +11,25 @@ from typing import Final
 import attrs
 
 from omnigraph_spark._options import Options, Place
+from omnigraph_spark.errors import InvalidOptions
 
-__all__ = ["APPEND", "DELETE", "OVERWRITE", "UPSERT", "WriteOptions", "write_options"]
+__all__ = [
+    "APPEND",
+    "DELETE",
+    "OVERWRITE",
+    "UPSERT",
+    "WriteOptions",
+    "stream_options",
+    "write_options",
+]
 
 APPEND: Final = "append"
 OVERWRITE: Final = "overwrite"
 UPSERT: Final = "upsert"
 DELETE: Final = "delete"
+
+_OF_STREAMS: Final = frozenset({"checkpointlocation", "queryname"})
+"""What Spark adds to the options of a sink for itself."""
 
 
 @attrs.frozen(kw_only=True)
@@ -66,6 +78,16 @@ def write_options(given: Mapping[str, str], *, overwrite: bool) -> WriteOptions:
     ]
     options.refuse_rest(f"{', '.join(others)}, write_mode, storage.…")
     return found
+
+
+def stream_options(given: Mapping[str, str], *, overwrite: bool) -> WriteOptions:
+    """Read the options of a stream's sink, which has no name and no version of its own."""
+    settled = {"operation_hash", "expected_version", "checked"}.intersection(map(str.lower, given))
+    if settled:
+        problem = f"{', '.join(sorted(settled))}: each batch of a stream has its own"
+        raise InvalidOptions(problems=(problem,))
+    rest = {name: value for name, value in given.items() if name.lower() not in _OF_STREAMS}
+    return write_options(rest, overwrite=overwrite)
 
 
 def _mode(text: str) -> str:

@@ -26,7 +26,7 @@ from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.options import DELETE, OVERWRITE, UPSERT, WriteOptions
 from omnigraph_spark._writing.tasks import Deleting, Task, Upserting, Writing, unpacked
 
-__all__ = ["TableWriter", "planned"]
+__all__ = ["Plan", "TableWriter", "planned", "published"]
 
 _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 1.0
@@ -40,7 +40,7 @@ class _Written(WriterCommitMessage):
 
 
 @attrs.frozen(kw_only=True)
-class _Plan:
+class Plan:
     """What was settled before the first task."""
 
     options: WriteOptions
@@ -57,7 +57,7 @@ class _Plan:
 class TableWriter(DataSourceArrowWriter):
     """One write."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -71,44 +71,47 @@ class TableWriter(DataSourceArrowWriter):
         if self._plan.is_repeat:
             return
         with carrying():
-            self._commit([each.packed for each in messages if isinstance(each, _Written)])
+            published(self._plan, [each.packed for each in messages if isinstance(each, _Written)])
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Delete nothing: see above."""
 
-    def _commit(self, messages: Sequence[bytes]) -> None:
-        parts = unpacked(messages)
-        for left in range(_ATTEMPTS - 1, -1, -1):
-            try:
-                self._publish(parts)
-            except CommitOutcomeUnknown:
-                # Done again under the same name: if it was published, that is found.
-                if not left:
-                    raise
-                time.sleep(_PAUSE_SECONDS)
-            else:
-                return
 
-    def _publish(self, parts: Sequence[Any]) -> None:
-        plan, options = self._plan, self._plan.options
-        with (
-            _opened(options) as repo,
-            _begun(repo, options, plan.operation_hash) as tx,
-        ):
-            if tx.is_repeat:
-                return
-            if options.expected_version is not None or options.mode == OVERWRITE:
-                tx.expect(options.table, plan.table_version)
-            checked_at = plan.version if options.checked else None
-            if options.changes:
-                tx.change_staged(options.table, parts, checked_at=checked_at)
-            elif options.mode == OVERWRITE:
-                tx.overwrite_staged(options.table, parts, checked_at=checked_at)
-            else:
-                tx.append_staged(options.table, parts, checked_at=checked_at)
+def published(plan: Plan, messages: Sequence[bytes]) -> None:
+    """Publish what tasks wrote, once for all times under the name of the plan."""
+    parts = unpacked(messages)
+    for left in range(_ATTEMPTS - 1, -1, -1):
+        try:
+            _publish(plan, parts)
+        except CommitOutcomeUnknown:
+            # Done again under the same name: if it was published, that is found.
+            if not left:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
-def planned(options: WriteOptions, schema: StructType) -> TableWriter:
+def _publish(plan: Plan, parts: Sequence[Any]) -> None:
+    options = plan.options
+    with (
+        _opened(options) as repo,
+        _begun(repo, options, plan.operation_hash) as tx,
+    ):
+        if tx.is_repeat:
+            return
+        if options.expected_version is not None or options.mode == OVERWRITE:
+            tx.expect(options.table, plan.table_version)
+        checked_at = plan.version if options.checked else None
+        if options.changes:
+            tx.change_staged(options.table, parts, checked_at=checked_at)
+        elif options.mode == OVERWRITE:
+            tx.overwrite_staged(options.table, parts, checked_at=checked_at)
+        else:
+            tx.append_staged(options.table, parts, checked_at=checked_at)
+
+
+def planned(options: WriteOptions, schema: StructType) -> Plan:
     """Settle what a write stands on, and see whether its columns fit."""
     name = options.operation_hash or f"spark-write:{uuid.uuid4()}"
     columns = arrow_schema(schema)
@@ -116,7 +119,7 @@ def planned(options: WriteOptions, schema: StructType) -> TableWriter:
         target = tx.stage_changes(options.table) if options.changes else tx.stage(options.table)
         if options.expected_version is not None and not tx.is_repeat:
             tx.expect(options.table, options.expected_version)
-        plan = _Plan(
+        plan = Plan(
             options=options,
             task=Task(_work(options, target), columns),
             version=tx.snapshot.version,
@@ -125,7 +128,7 @@ def planned(options: WriteOptions, schema: StructType) -> TableWriter:
             is_repeat=tx.is_repeat,
         )
     _check(target, options, columns)
-    return TableWriter(plan)
+    return plan
 
 
 def _check(target: WriteTarget | ChangeTarget, options: WriteOptions, columns: pa.Schema) -> None:

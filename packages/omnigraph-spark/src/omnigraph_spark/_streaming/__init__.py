@@ -1,0 +1,1 @@
+"""Streams into a graph."""

@@ -1,0 +1,32 @@
+"""A stream from files into a table, until all that is there has been written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from spark_graph import PERSON
+
+import omnigraph_spark
+
+__all__ = ["stream"]
+
+
+def stream(
+    spark: SparkSession | None, uri: str, place: Path, mode: str = "append", **options: str
+) -> None:
+    """Write what has arrived; without a session, in one of its own."""
+    if spark is None:
+        config = {"spark.ui.enabled": False, "spark.sql.shuffle.partitions": 2}
+        spark = omnigraph_spark.session("stream", "local[2]", config)
+    source = spark.readStream.schema("id string, age int").json(str(place / "in"))
+    if mode == "complete":
+        source = source.groupBy("id").agg({"age": "max"}).withColumnRenamed("max(age)", "age")
+    sink = (
+        source.writeStream.outputMode(mode)
+        .format("omnigraph")
+        .option("table", PERSON)
+        .options(**options)
+    )
+    sink = sink.option("checkpointLocation", str(place / "checkpoint"))
+    sink.trigger(availableNow=True).start(uri).awaitTermination()
