@@ -26,7 +26,7 @@ from omnigraph_l2._storage.layout import COMMITS, COMMITS_KEPT
 
 __all__ = ["KeptCommits"]
 
-_KEPT = declare("l2.log.kept", "the commits of a branch are where they outlive it")
+_KEPT = declare("l2.branch.history_kept", "the commits of a branch are where they outlive it")
 
 _ID: Final = "graph_commit_id"
 _INDEXED: Final = (_ID, "manifest_branch")
