@@ -26,9 +26,8 @@ def plan(repo: Repository, **options: str) -> TableWriter:
     """Plan a write as Spark does: what comes out travels as bytes."""
     given = {"path": repo.uri, "table": PERSON, **options}
     schema = spark_schema(COLUMNS, table_key=PERSON)
-    made: TableWriter = pickle.loads(
-        pickle.dumps(planned(write_options(given, overwrite=False), schema))
-    )
+    writer = TableWriter(planned(write_options(given, overwrite=False), schema))
+    made: TableWriter = pickle.loads(pickle.dumps(writer))
     return made
 
 
