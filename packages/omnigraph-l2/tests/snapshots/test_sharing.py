@@ -117,6 +117,20 @@ def test_what_was_cleaned_up_is_told(omnigraph_repo: Repository) -> None:
     assert names(repo.snapshot().share(PERSON)) == ["ann", "bob"]
 
 
+def test_a_branch_that_was_deleted_is_told(omnigraph_repo: Repository) -> None:
+    """Its data is gone for whoever opens it; the native branch is nobody's name for it."""
+    repo = omnigraph_repo
+    repo.branches.create("side")
+    grow(repo, "x", branch="side")
+    target = sent(repo.snapshot("side").share(PERSON))
+    repo.branches.delete("side")
+    with pytest.raises(SnapshotExpired) as told:
+        target.scan().read_all()
+    assert told.value.table_key == PERSON
+    with pytest.raises(SnapshotExpired):
+        target.fragments()
+
+
 def test_another_repository_in_its_place_is_not_read(tmp_path: Path) -> None:
     """The same versions of other tables are not what was shared."""
     with sample_graph(tmp_path / "repo") as repo:

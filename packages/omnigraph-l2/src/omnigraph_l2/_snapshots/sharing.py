@@ -18,15 +18,22 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import DatasetNotFound, L1Error, StaleDataset
+from omnigraph_l1.errors import DatasetNotFound, L1Error, StaleBranch, StaleDataset
+from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._errors.translating import table_border
-from omnigraph_l2.errors import Conflict, CorruptRepository, SnapshotExpired, StorageError
+from omnigraph_l2.errors import (
+    Conflict,
+    CorruptRepository,
+    SnapshotExpired,
+    StorageError,
+    UnknownBranch,
+)
 
 __all__ = ["Fragment", "ReadTarget", "shared"]
 
 _HANDLES = 64
-_GONE = (DatasetNotFound, NoSuchVersion, StaleDataset)
+_GONE = (DatasetNotFound, NoSuchBranch, NoSuchVersion, StaleBranch, StaleDataset)
 
 
 @attrs.frozen
@@ -117,7 +124,7 @@ class ReadTarget:
         try:
             with table_border(self.table_key):
                 yield
-        except (Conflict, CorruptRepository, StorageError) as error:
+        except (Conflict, CorruptRepository, StorageError, UnknownBranch) as error:
             if isinstance(error.__cause__, _GONE) or self._is_gone():
                 raise SnapshotExpired(
                     table_key=self.table_key, table_version=self.table_version
