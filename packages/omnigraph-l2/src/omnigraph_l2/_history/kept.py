@@ -59,6 +59,8 @@ class KeptCommits:
 
     def before(self, commit: GraphCommit) -> Iterator[GraphCommit]:
         """Walk what its branch made before a commit, if that is gone, back to where it started."""
+        if commit.manifest_branch is None:
+            return
         try:
             table = self._root.open(COMMITS_KEPT)
         except DatasetNotFound:
@@ -77,5 +79,5 @@ class KeptCommits:
         return table.find(_ID, commit_ids)
 
 
-def _made_on(native: str | None) -> str:
+def _made_on(native: str) -> str:
     return f"manifest_branch = '{native}'"

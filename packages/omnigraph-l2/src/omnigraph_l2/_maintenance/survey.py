@@ -1,9 +1,9 @@
 """What a cleanup knows before it removes anything: branches, leases, and so what is needed.
 
 Always: heads are read before leases. Whoever takes a lease after that reads a later head, of which
-nothing is removed; whoever took it before is in it. Names are read once more after that: whoever
-let go meanwhile of what it held has left a name. What cannot be read stops the cleanup: nobody
-knows what it needs.
+nothing is removed; whoever took it before is in it. Names and heads are read once more after that:
+whoever let go meanwhile of what it held shows it there. What cannot be read stops the cleanup:
+nobody knows what it needs.
 """
 
 from __future__ import annotations

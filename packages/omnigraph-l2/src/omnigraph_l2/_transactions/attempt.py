@@ -207,12 +207,10 @@ class Attempt:
         for edge, column in edge_tables_at(state, node_key):
             edges = seen(edge)
             nodes = {name: seen(name) for name in node_tables_of(state, edge, column)}
-            for ends, name in zip(
-                self._others.ends(edge, since, state.tables[edge]), ENDS, strict=True
-            ):
-                with ends:
-                    if name == column:
-                        check_ends(edge, column, ends, nodes, edges=edges, lookups=self._lookups)
+            ends = self._others.ends(edge, since, state.tables[edge])
+            with ends[0], ends[1]:
+                at = ends[ENDS.index(column)]
+                check_ends(edge, column, at, nodes, edges=edges, lookups=self._lookups)
 
     def _new_ends(self, working: WorkingTable) -> Iterable[tuple[IdSet, IdSet]]:
         for operation in working.operations:
