@@ -29,6 +29,7 @@ from omnigraph_l2._branches.making import (
 from omnigraph_l2._branches.names import is_hidden, native_name
 from omnigraph_l2._branches.pointers import MAIN, Pointer, Pointers
 from omnigraph_l2._errors.translating import border
+from omnigraph_l2._events import emit
 from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2._merging.merger import Merger, author_of
 from omnigraph_l2._merging.values import MergeResult, MergeStrategy
@@ -183,9 +184,17 @@ class Branches:
             self._forget(name)
             failpoint(_UNNAMED)
             self._runs.end_all(children.runs)
-            keep_history(self._root, native)  # again: what was published until it lost its name
-            if not self._tagged(native):  # again: a tag that came late found the name still there
+            if self._may_go(native):
                 remove_natives(self._root, native, tables)
+
+    def _may_go(self, native: str) -> bool:
+        """Look again at what came until the branch lost its name: commits, and tags."""
+        try:
+            keep_history(self._root, native)
+        except OmniGraphError as error:  # the branch is gone; who cleans up tries again
+            emit("branch_left_behind", place=self._root.place, branch=native, error=str(error))
+            return False
+        return not self._tagged(native)
 
     def _tagged(self, native: str) -> tuple[str, ...]:
         """Name the tags whose commit is on a native branch."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from omnigraph_l1.errors import L1Error, UnknownBranch
+from omnigraph_l1.errors import L1Error
+from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.names import is_owned_by, run_of
 from omnigraph_l2._catalog.state import CatalogState, later_rows
+from omnigraph_l2._errors.translating import border
 from omnigraph_l2._events import emit
 from omnigraph_l2._history.kept import KeptCommits
 from omnigraph_l2._history.log import GraphLog
@@ -21,7 +23,7 @@ from omnigraph_l2._manifest.catalog import load, read_rows
 from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import COMMITS, MANIFEST
-from omnigraph_l2.errors import OmniGraphError
+from omnigraph_l2.errors import CorruptRepository, UnknownBranch
 
 __all__ = ["fork_natives", "keep_history", "owned_tables", "remove_natives"]
 
@@ -65,16 +67,18 @@ def owned_tables(state: CatalogState) -> list[tuple[str, str]]:
 
 
 def keep_history(root: Root, native: str) -> None:
-    """See to it that the commits of a branch outlive it, as far as they can still be read.
+    """See to it that the commits of a branch outlive it, or raise: then it must not go.
 
-    Steps of a run are no commits that anybody could come from.
+    Those of a branch that is damaged nobody can read any more. Steps of a run are no commits that
+    anybody could come from.
     """
     if run_of(native) is not None:
         return
     try:
-        table = root.open(MANIFEST, branch=native)
-        KeptCommits(root).keep(load(table, root.place).state)
-    except (L1Error, OmniGraphError) as error:
+        with border():
+            table = root.open(MANIFEST, branch=native)
+            KeptCommits(root).keep(load(table, root.place).state)
+    except (CorruptRepository, UnknownBranch) as error:
         emit("history_not_kept", place=root.place, branch=native, error=str(error))
 
 
@@ -96,7 +100,7 @@ def remove_natives(root: Root, native: str, tables: Iterable[tuple[str, str]]) -
 def _removed(root: Root, path: str, native: str) -> bool:
     try:
         root.open(path).delete_branch(native)
-    except UnknownBranch:
+    except NoSuchBranch:
         return True
     except L1Error as error:
         emit("branch_left_behind", place=root.place, path=path, branch=native, error=str(error))

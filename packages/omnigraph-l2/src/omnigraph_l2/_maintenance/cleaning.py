@@ -44,7 +44,7 @@ from omnigraph_l2._storage.layout import (
     TAG_REFS,
     TURNS,
 )
-from omnigraph_l2.errors import InvalidRequest, StorageError
+from omnigraph_l2.errors import InvalidRequest, OmniGraphError, StorageError
 
 __all__ = ["CATALOG_KEPT", "Cleaner"]
 
@@ -169,8 +169,6 @@ class Cleaner:
                 if any(is_owned_by(info.name, each) for each in refused):
                     continue
                 size = self._size_of_fork(path, info.name)
-                if path == MANIFEST and not report.dry_run:
-                    keep_history(self.root, info.name)
                 if report.dry_run or self._removed(path, info.name):
                     swept += Swept(1, size)
                 else:
@@ -180,10 +178,12 @@ class Cleaner:
     def _removed(self, path: str, native: str) -> bool:
         self._check_awake()
         try:
+            if path == MANIFEST:
+                keep_history(self.root, native)
             self.root.open(path).delete_branch(native)
         except UnknownBranch:
             pass
-        except L1Error as error:
+        except (L1Error, OmniGraphError) as error:
             emit("fork_left_behind", place=self.root.place, path=path, error=str(error))
             return False
         finally:
