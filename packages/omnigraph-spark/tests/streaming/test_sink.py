@@ -6,14 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from spark_graph import KNOWS, everything, ids, made
+from spark_graph import KNOWS, PERSON, everything, ids, made
 from streamjob import stream
 
 from omnigraph_l2 import Repository
+from omnigraph_l2.errors import InvalidRequest
 from omnigraph_spark import cause_of
+from omnigraph_spark._errors.carrying import Carried
+from omnigraph_spark._streaming.sink import StreamSink
+from omnigraph_spark._types import spark_schema
+from omnigraph_spark._writing.options import stream_options
+from omnigraph_spark._writing.writer import planned
 from omnigraph_spark.errors import InvalidOptions
 from omnigraph_testing import AtPoint, Crash
 
@@ -91,3 +98,13 @@ def test_options_that_a_stream_has_not(
         stream(spark, repo.uri, tmp_path, operation_hash="once")
     assert isinstance(cause_of(raised.value), InvalidOptions)
     assert ids(repo) == "a b"
+
+
+def test_a_batch_without_a_name(repo: Repository) -> None:
+    """Where no task can tell the query, as outside of a stream, nothing is taken for done."""
+    columns = spark_schema(pa.schema([("id", pa.string())]), table_key=PERSON)
+    options = stream_options({"path": repo.uri, "table": PERSON}, overwrite=False)
+    sink = StreamSink(planned(options, columns))
+    with pytest.raises(Carried) as raised:
+        sink.write(iter([pa.record_batch({"id": ["c"]})]))
+    assert isinstance(cause_of(raised.value), InvalidRequest)

@@ -17,12 +17,17 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
+from omnigraph_l2.errors import InvalidRequest
 from omnigraph_spark._errors.carrying import carrying
 from omnigraph_spark._writing.writer import Plan, published
 
 __all__ = ["StreamSink"]
 
 _QUERY: Final = "sql.streaming.queryId"
+_NAMELESS: Final = (
+    f"Spark tells its tasks no id of the query ({_QUERY}), by which a batch is known; write from "
+    "foreachBatch instead"
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,10 @@ class StreamSink(DataSourceStreamArrowWriter):
         """Write the rows of a partition, seen by nobody: on an executor."""
         context = TaskContext.get()
         query = None if context is None else context.getLocalProperty(_QUERY)
-        return _Written(self._plan.task.packed(iterator), query or "")
+        if not query:  # batches of two queries would have one name, and one of them be left out
+            with carrying():
+                raise InvalidRequest(what="Writing a stream", reason=_NAMELESS)
+        return _Written(self._plan.task.packed(iterator), query)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Publish what all tasks of the batch wrote, unless it was published before."""
