@@ -25,8 +25,10 @@ class Environment:
     def __init__(self, folder: Path, wanted: str) -> None:
         self.python = folder / "bin" / "python"
         _run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, folder)
+        # uv's cache knows a wheel by its path: it would install the one that an earlier run built.
+        fresh = [f"--refresh-package={name.replace('_', '-')}" for name in NAMES]
         _run(
-            sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python,
+            sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python, *fresh,
             "--constraint", ROOT / "constraints.txt", "--find-links", WHEELS, wanted,
         )  # fmt: skip
 
