@@ -28,8 +28,8 @@ class Environment:
         # uv's cache knows a wheel by its path: it would install the one that an earlier run built.
         fresh = [f"--refresh-package={name.replace('_', '-')}" for name in NAMES]
         _run(
-            sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python, *fresh,
-            "--constraint", ROOT / "constraints.txt", "--find-links", WHEELS, wanted,
+            sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python,
+            "--constraint", ROOT / "constraints.txt", "--find-links", WHEELS, *fresh, wanted,
         )  # fmt: skip
 
     def run(self, code: str) -> str:

@@ -15,7 +15,15 @@ import attrs
 
 from omnigraph_spark.errors import InvalidOptions
 
-__all__ = ["Options", "Place", "ReadOptions", "read_options"]
+__all__ = [
+    "Options",
+    "Place",
+    "ReadOptions",
+    "count_of",
+    "read_options",
+    "text_of",
+    "truth_of",
+]
 
 _STORAGE = "storage."
 _T = TypeVar("_T")
@@ -72,14 +80,14 @@ class Options:
 
     def required(self, name: str, expected: str) -> str:
         """Take one that must be there."""
-        found = self.take(name, _text, expected)
+        found = self.take(name, text_of, expected)
         if found is None:
             self.problems.append(f"{name!r} is missing: {expected}")
         return found or ""
 
     def place(self) -> Place:
         """Take the repository, and all that is said about its store."""
-        uri = self.take("path", _text, "the place of a repository")
+        uri = self.take("path", text_of, "the place of a repository")
         if uri is None:
             self.problems.append("there is no place: give it to load(…) or save(…)")
         names = [name for name in self._left if name.startswith(_STORAGE)]
@@ -105,37 +113,40 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
     found = ReadOptions(
         place=options.place(),
         table=options.required("table", "a table key, like node:Person"),
-        branch=options.take("branch", _text, "the name of a branch", "main"),
+        branch=options.take("branch", text_of, "the name of a branch", "main"),
         version=options.take("version", int, "a whole number"),
-        commit=options.take("commit", _text, "the id of a commit"),
+        commit=options.take("commit", text_of, "the id of a commit"),
         as_of=options.take("as_of", _moment, "a moment with its zone, like 2026-01-31T12:00:00Z"),
-        tag=options.take("tag", _text, "the name of a tag"),
+        tag=options.take("tag", text_of, "the name of a tag"),
         columns=options.take(
             "columns", _names, "names with commas between them, or a JSON list of names"
         ),
-        filter=options.take("filter", _text, "a filter in Lance's SQL"),
-        pushdown=options.take("pushdown", _truth, "true or false", False),
-        partition_rows=options.take("partition_rows", _count, size, _PARTITION_ROWS),
-        partition_bytes=options.take("partition_bytes", _count, size, _PARTITION_BYTES),
+        filter=options.take("filter", text_of, "a filter in Lance's SQL"),
+        pushdown=options.take("pushdown", truth_of, "true or false", False),
+        partition_rows=options.take("partition_rows", count_of, size, _PARTITION_ROWS),
+        partition_bytes=options.take("partition_bytes", count_of, size, _PARTITION_BYTES),
     )
     names = [each.name for each in attrs.fields(ReadOptions) if each.name != "place"]
     options.refuse_rest(f"{', '.join(names)}, {_STORAGE}…")
     return found
 
 
-def _text(text: str) -> str:
+def text_of(text: str) -> str:
+    """Read text that says something."""
     if not text.strip():
         raise ValueError
     return text
 
 
-def _truth(text: str) -> bool:
+def truth_of(text: str) -> bool:
+    """Read true or false."""
     if text.lower() not in {"true", "false"}:
         raise ValueError
     return text.lower() == "true"
 
 
-def _count(text: str) -> int:
+def count_of(text: str) -> int:
+    """Read a whole number from 1."""
     number = int(text)
     if number < 1:
         raise ValueError

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from reading import rows
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
-from omnigraph_l2.errors import UnknownTable
+from omnigraph_l2.errors import UnknownCommit, UnknownTable
 from omnigraph_spark import Graph, cause_of, read_graph
 from omnigraph_spark._graph.views import view_names
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
@@ -54,6 +54,21 @@ def test_all_tables_are_of_one_moment(spark: SparkSession, omnigraph_repo: Repos
         graph.table("node:Nobody")
     with pytest.raises(InvalidOptions):
         graph.table("node:Person", "id")
+
+
+def test_another_branch_of_the_name(spark: SparkSession, omnigraph_repo: Repository) -> None:
+    """Where its branch was deleted, a graph has no more tables, and never those of another one."""
+    repo = omnigraph_repo
+    for name in ("first", "second"):
+        repo.branches.create("side")
+        with repo.transaction("side") as tx:
+            tx.append("node:Person", [{"id": name}])
+        if name == "first":
+            graph = read_graph(spark, repo.uri, branch="side")
+            repo.branches.delete("side")
+    with pytest.raises(PySparkException) as raised:
+        graph.table("node:Person").collect()
+    assert isinstance(cause_of(raised.value), UnknownCommit)
 
 
 def test_names_of_views() -> None:

@@ -1,8 +1,8 @@
 """A graph at one moment, as DataFrames.
 
 Always: all tables of a ``Graph`` are of one snapshot, also those that are asked for later. It
-remembers the version and no more, so that what it reads must be kept by the retention, by a tag or
-by a branch.
+remembers the commit and no more, which no other branch of the same name can have; what it reads
+must be kept by the retention, by a tag or by a branch.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Graph:
     version: int
     keys: tuple[str, ...]
     """The tables, by their keys."""
+    _moment: Mapping[str, Any] = attrs.field(repr=False)
     _storage: Mapping[str, str] = attrs.field(repr=False)
 
     def table(
@@ -51,7 +52,7 @@ class Graph:
         if table_key not in self.keys:
             raise UnknownTable(table_key=table_key, known=self.keys)
         options: dict[str, Any] = {f"storage.{k}": v for k, v in self._storage.items()}
-        options |= {"table": table_key, "branch": self.branch, "version": self.version}
+        options |= {"table": table_key, **self._moment}
         if columns is not None:
             options["columns"] = _listed(columns)
         if filter is not None:
@@ -143,6 +144,7 @@ def read_graph(
             branch, version=version, commit=commit, as_of=as_of, tag=tag
         )
         return Graph(
+            moment=_named(found),
             spark=spark,
             uri=repository.uri,
             branch=found.branch,
@@ -150,6 +152,12 @@ def read_graph(
             keys=tuple(found.tables),
             storage=dict(storage_options or {}),
         )
+
+
+def _named(found: Snapshot) -> dict[str, Any]:
+    if found.commit is None:
+        return {"branch": found.branch, "version": found.version}
+    return {"commit": found.commit.graph_commit_id}
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from omnigraph_spark._options import Options, Place
+from omnigraph_spark._options import Options, Place, count_of, text_of, truth_of
 from omnigraph_spark.errors import InvalidOptions
 
 __all__ = [
@@ -67,11 +67,11 @@ def write_options(given: Mapping[str, str], *, overwrite: bool) -> WriteOptions:
         branch=options.take("branch", str, "the name of a branch", "main"),
         actor=options.take("actor", str, "who writes"),
         message=options.take("message", str, "why"),
-        operation_hash=options.take("operation_hash", _text, "a name for what is done once"),
+        operation_hash=options.take("operation_hash", text_of, "a name for what is done once"),
         expected_version=options.take(
-            "expected_version", _version, "the version of the table, a whole number from 1"
+            "expected_version", count_of, "the version of the table, a whole number from 1"
         ),
-        checked=options.take("checked", _boolean, "true or false", default=False),
+        checked=options.take("checked", truth_of, "true or false", default=False),
     )
     others = [
         each.name for each in attrs.fields(WriteOptions) if each.name not in {"place", "mode"}
@@ -94,21 +94,3 @@ def _mode(text: str) -> str:
     if text.lower() not in {APPEND, UPSERT, DELETE}:
         raise ValueError
     return text.lower()
-
-
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError
-    return text
-
-
-def _version(text: str) -> int:
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in {"true", "false"}:
-        raise ValueError
-    return text.lower() == "true"

@@ -7,7 +7,7 @@ not grow with the data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -133,20 +133,12 @@ class SparkTransaction:
     def append(self, table_key: str, frame: DataFrame) -> None:
         """Add rows with new ids. A table may be appended to several times."""
         tx = self._begin(_APPEND, table_key)
-        target = tx.stage(table_key)
-        target.check(arrow_columns(frame))
-        if not tx.is_repeat:
-            staged = run(frame, Writing(target))
-            tx.append_staged(table_key, staged, checked_at=tx.snapshot.version)
+        self._write(tx, table_key, frame, tx.append_staged)
 
     def overwrite(self, table_key: str, frame: DataFrame) -> None:
         """Replace all rows."""
         tx = self._begin(_OVERWRITE, table_key)
-        target = tx.stage(table_key)
-        target.check(arrow_columns(frame))
-        if not tx.is_repeat:
-            staged = run(frame, Writing(target))
-            tx.overwrite_staged(table_key, staged, checked_at=tx.snapshot.version)
+        self._write(tx, table_key, frame, tx.overwrite_staged)
 
     def upsert(self, table_key: str, frame: DataFrame) -> None:
         """Replace rows by id, and add the others. A nullable column that is not given is kept."""
@@ -190,6 +182,15 @@ class SparkTransaction:
             raise InvalidRequest(what=f"{what} on {table_key}", reason=reason)
         self._done[table_key] = what
         return tx
+
+    @staticmethod
+    def _write(
+        tx: Transaction, table_key: str, frame: DataFrame, take_in: Callable[..., None]
+    ) -> None:
+        target = tx.stage(table_key)
+        target.check(arrow_columns(frame))
+        if not tx.is_repeat:
+            take_in(table_key, run(frame, Writing(target)), checked_at=tx.snapshot.version)
 
     def _check_all(self, tx: Transaction) -> None:
         checks = Checks(

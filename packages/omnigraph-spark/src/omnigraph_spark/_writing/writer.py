@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 from omnigraph_l2 import ChangeTarget, Repository, Transaction, WriteTarget
 from omnigraph_l2.errors import CommitOutcomeUnknown, DataProblem, InvalidData
 from omnigraph_spark._errors.carrying import carrying
+from omnigraph_spark._source.pinning import opened
 from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.options import DELETE, OVERWRITE, UPSERT, WriteOptions
 from omnigraph_spark._writing.tasks import Deleting, Task, Upserting, Writing, unpacked
@@ -95,7 +96,7 @@ def published(plan: Plan, messages: Sequence[bytes]) -> None:
 def _publish(plan: Plan, parts: Sequence[Any]) -> None:
     options = plan.options
     with (
-        _opened(options) as repo,
+        opened(options.place) as repo,
         _begun(repo, options, plan.operation_hash) as tx,
     ):
         if tx.is_repeat:
@@ -115,7 +116,7 @@ def planned(options: WriteOptions, schema: StructType) -> Plan:
     """Settle what a write stands on, and see whether its columns fit."""
     name = options.operation_hash or f"spark-write:{uuid.uuid4()}"
     columns = arrow_schema(schema)
-    with _opened(options) as repo, _begun(repo, options, name) as tx:
+    with opened(options.place) as repo, _begun(repo, options, name) as tx:
         target = tx.stage_changes(options.table) if options.changes else tx.stage(options.table)
         if options.expected_version is not None and not tx.is_repeat:
             tx.expect(options.table, options.expected_version)
@@ -141,10 +142,6 @@ def _check(target: WriteTarget | ChangeTarget, options: WriteOptions, columns: p
 
 def _work(options: WriteOptions, target: Any) -> Any:
     return {UPSERT: Upserting, DELETE: Deleting}.get(options.mode, Writing)(target)
-
-
-def _opened(options: WriteOptions) -> Repository:
-    return Repository.open(options.place.uri, storage_options=options.place.storage)
 
 
 def _begun(repo: Repository, options: WriteOptions, name: str) -> Transaction:
