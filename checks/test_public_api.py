@@ -62,6 +62,7 @@ PUBLIC: dict[str, set[str]] = {
         "ChangeSet",
         "ChangeTarget",
         "Diff",
+        "DiffPart",
         "DropProperty",
         "DropType",
         "Durability",

@@ -5,7 +5,7 @@ from omnigraph_l2._branches.branches import Branch, Branches
 from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.state import TableEntry
-from omnigraph_l2._differences import ChangeSet, Diff, TableChange, TableDiff
+from omnigraph_l2._differences import ChangeSet, Diff, DiffPart, TableChange, TableDiff
 from omnigraph_l2._evolving import (
     AddProperty,
     AddType,
@@ -51,6 +51,7 @@ __all__ = [
     "ChangeUnique",
     "CleanupReport",
     "Diff",
+    "DiffPart",
     "DropProperty",
     "DropType",
     "Durability",

@@ -13,7 +13,14 @@ from typing import Any, NoReturn
 
 from omnigraph_l2.errors import DataProblem, InvalidData, InvalidRequest, UnknownTable
 
-__all__ = ["check_key", "check_timeout", "checked_limit", "listed_ids", "refuse_pickling"]
+__all__ = [
+    "check_count",
+    "check_key",
+    "check_timeout",
+    "checked_limit",
+    "listed_ids",
+    "refuse_pickling",
+]
 
 
 def check_key(table_key: object, known: Iterable[str]) -> None:
@@ -27,6 +34,13 @@ def check_timeout(what: str, seconds: object) -> None:
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
         reason = f"its timeout is a number of seconds from 0, found {seconds!r}"
+        raise InvalidRequest(what=what, reason=reason)
+
+
+def check_count(what: str, name: str, number: object) -> None:
+    """Refuse what is no whole number from 1."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        reason = f"{name} is a whole number from 1, found {number!r}"
         raise InvalidRequest(what=what, reason=reason)
 
 

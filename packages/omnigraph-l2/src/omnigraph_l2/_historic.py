@@ -9,7 +9,7 @@ from omnigraph_l2._differences import ChangeSet, Diff, Feed, diff_of
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._given import checked_limit
 from omnigraph_l2._handle import Handle
-from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._snapshots import Snapshot, beginning
 
 __all__ = ["Historic"]
 
@@ -19,18 +19,20 @@ class Historic(Handle):
 
     def diff(
         self,
-        before: str | int | Snapshot,
+        before: str | int | Snapshot | None,
         after: str | int | Snapshot,
         tables: Collection[str] | None = None,
     ) -> Diff:
         """Tell what differs between two moments: of all tables, or of some.
 
-        Each is a branch, a tag, a commit id, a version of main, or a snapshot. Tables that both
-        show at the same version cost nothing, and rows are compared when they are asked for.
+        Each is a branch, a tag, a commit id, a version of main, or a snapshot; None before is the
+        very beginning, where nothing was. Tables that both show at the same version cost nothing,
+        and rows are compared when they are asked for.
         """
         self._root.check_open()
         with border():
-            older, newer = (self._shown(each) for each in (before, after))
+            older = beginning(self._root, MAIN, None) if before is None else self._shown(before)
+            newer = self._shown(after)
             return diff_of(self._root, older, newer, tables)
 
     def changes(

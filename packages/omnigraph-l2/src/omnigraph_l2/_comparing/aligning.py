@@ -5,6 +5,7 @@ Always: ids come out sorted, each once, and rows that are equal are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 import attrs
@@ -58,9 +59,16 @@ class Aligned:
             case Kind.UPDATE:
                 return len(self.ids) - int(inserted) - int(deleted)
 
-    def structs(self) -> tuple[pa.StructArray, pa.StructArray]:
-        """Give the rows before and after, as structs; null where there is no row."""
-        return _struct(self.before, self._in_before), _struct(self.after, self._in_after)
+    def structs(
+        self, before: Sequence[str] | None = None, after: Sequence[str] | None = None
+    ) -> tuple[pa.StructArray, pa.StructArray]:
+        """Give the rows before and after, as structs of all or of some columns.
+
+        Null where there is no row.
+        """
+        older = self.before if before is None else self.before.select(before)
+        newer = self.after if after is None else self.after.select(after)
+        return _struct(older, self._in_before), _struct(newer, self._in_after)
 
 
 def aligned(before: pa.Table, after: pa.Table) -> Aligned:

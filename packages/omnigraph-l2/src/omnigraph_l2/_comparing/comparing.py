@@ -21,7 +21,7 @@ from omnigraph_l2._comparing.reading import opened, reading
 from omnigraph_l2._comparing.rows import READ_AHEAD
 from omnigraph_l2._storage import Root
 
-__all__ = ["Counts", "compared", "compared_counts"]
+__all__ = ["Counts", "compared", "compared_counts", "differing"]
 
 
 @attrs.frozen
@@ -46,11 +46,16 @@ def compared(root: Root, before: TableEntry | None, after: TableEntry | None) ->
         older = None if before is None else opened(root, before)
         newer = None if after is None else opened(root, after)
         if older is not None and newer is not None:
-            yield from _differing(doubtful(older, newer))
+            yield from differing(older, newer)
         elif newer is not None:
             yield from _one_side(newer, is_new=True)
         elif older is not None:
             yield from _one_side(older, is_new=False)
+
+
+def differing(older: Table, newer: Table) -> Iterator[Aligned]:
+    """Give the rows that differ between two versions that are open."""
+    yield from _differing(doubtful(older, newer))
 
 
 def compared_counts(root: Root, before: TableEntry | None, after: TableEntry | None) -> Counts:

@@ -11,7 +11,7 @@ columns: where one side lacks a column, rows that are not null in it are doubtfu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -23,7 +23,7 @@ from omnigraph_l1 import Table
 from omnigraph_l2._comparing.row_ids import FACTS, RowIdJoin, facts_of
 from omnigraph_l2._comparing.rows import ADDRESS, Rows
 
-__all__ = ["Doubtful", "doubtful", "rows_with"]
+__all__ = ["ByPlace", "Doubtful", "by_place", "doubtful", "rows_with"]
 
 _BATCH: Final = 1_048_576
 _FEW: Final = 100_000
@@ -39,6 +39,18 @@ class Doubtful:
 
     def __len__(self) -> int:
         return len(self.before) + len(self.after)
+
+
+@attrs.frozen
+class ByPlace:
+    """What the files of two versions tell, before any of them is looked into."""
+
+    known: Doubtful
+    """The rows of files that both have, and that one has deleted."""
+    gone: tuple[int, ...]
+    """The fragments that only the older one has."""
+    new: tuple[int, ...]
+    """The fragments that only the newer one has."""
 
 
 def doubtful(before: Table, after: Table) -> Doubtful:
@@ -59,23 +71,33 @@ def rows_with(table: Table, values: pa.Array, column: str = "id") -> Rows:
     return found
 
 
-def _not_in_the_same_place(before: Table, after: Table) -> Doubtful:
-    """Leave out the rows that both have at one place of one file."""
-    found = Doubtful(Rows(before), Rows(after))
+def by_place(before: Table, after: Table, *, within: Collection[int] | None = None) -> ByPlace:
+    """Leave out the rows that both have at one place of one file.
+
+    ``within`` some fragments of the older one: then nothing is told of others.
+    """
+    known = Doubtful(Rows(before), Rows(after))
     older, newer = before.fragment_files(), after.fragment_files()
     by_files = {files.data: number for number, files in newer.items()}
-    rewritten: list[int] = []
+    gone: list[int] = []
     both: list[tuple[int, int]] = []
     for number, files in older.items():
         other = by_files.pop(files.data, None)
+        if within is not None and number not in within:
+            continue
         if other is None:
-            rewritten.append(number)
+            gone.append(number)
         elif files.deletions != newer[other].deletions:
             both.append((number, other))
-    _add_deleted(found, both)
-    found.before.add_fragments(rewritten)
-    found.after.add_fragments(list(by_files.values()))
-    return found
+    _add_deleted(known, both)
+    return ByPlace(known, tuple(gone), tuple(by_files.values()) if within is None else ())
+
+
+def _not_in_the_same_place(before: Table, after: Table) -> Doubtful:
+    found = by_place(before, after)
+    found.known.before.add_fragments(found.gone)
+    found.known.after.add_fragments(found.new)
+    return found.known
 
 
 def _add_deleted(found: Doubtful, both: Sequence[tuple[int, int]]) -> None:

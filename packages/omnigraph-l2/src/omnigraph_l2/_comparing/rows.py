@@ -71,6 +71,10 @@ class Rows:
         """Add all rows that there are."""
         self.add_fragments(list(self.table.fragments()))
 
+    def of_fragments(self) -> dict[int, int]:
+        """Count these rows by the fragments that they are in."""
+        return {fragment: _count(kept) for fragment, kept in self._places.items()}
+
     def holds(self, addresses: Addresses) -> npt.NDArray[np.bool_]:
         """Tell which of some addresses are those of these rows."""
         fragments = {*_distinct(addresses >> _FRAGMENT)}

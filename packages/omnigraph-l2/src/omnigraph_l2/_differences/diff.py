@@ -19,17 +19,17 @@ from omnigraph_l2._catalog.state import TableEntry
 from omnigraph_l2._comparing import compared, compared_counts
 from omnigraph_l2._comparing.changed import is_same_pin
 from omnigraph_l2._comparing.reading import opened, reading
+from omnigraph_l2._differences.sharing import ROWS_OF_A_PART, DiffPart, parts_of
+from omnigraph_l2._differences.told import BATCH_ROWS, rows_schema
 from omnigraph_l2._errors.translating import border
-from omnigraph_l2._given import check_key
+from omnigraph_l2._given import check_count, check_key
 from omnigraph_l2._snapshots import Snapshot
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import InvalidRequest, UnknownTable
 
 __all__ = ["Diff", "TableChange", "TableDiff", "diff_of"]
 
-_BATCH_ROWS: Final = 8_192
 _SMALL: Final = 1_000_000
-_NO_COLUMNS: Final = pa.schema([pa.field("id", pa.string())])
 
 
 class TableChange(Enum):
@@ -99,20 +99,25 @@ class Diff:
         ``before`` and ``after``, as structs that are null where there is no row. Each id comes
         once, in no order.
         """
-        check_key(table_key, self._known())
-        if table_key not in self._keys():
-            raise UnknownTable(table_key=table_key, known=tuple(self._keys()))
+        self._check_asked(table_key)
         with border():
-            older, newer = (_struct(schema) for schema in self._schemas(table_key))
-        schema = pa.schema(
-            [
-                pa.field("change", pa.string(), nullable=False),
-                pa.field("id", pa.string(), nullable=False),
-                pa.field("before", older),
-                pa.field("after", newer),
-            ]
-        )
+            schema = rows_schema(*self._schemas(table_key))
         return pa.RecordBatchReader.from_batches(schema, self._batches(table_key, schema))
+
+    def share(
+        self, table_key: str, *, rows_of_a_part: int = ROWS_OF_A_PART
+    ) -> tuple[DiffPart, ...]:
+        """Give what other processes need to read ``rows``, in parts; none where nothing differs.
+
+        Where rows only came or only went, parts have about so many rows at the most; else there is
+        one part. It reads no rows, and keeps no lease: what the parts read is kept as long as the
+        retention, a tag or a branch does.
+        """
+        self._check_asked(table_key)
+        check_count("Sharing a diff", "rows_of_a_part", rows_of_a_part)
+        with border():
+            older, newer = self._pins(table_key)
+            return parts_of(self._root, table_key, older, newer, rows_of_a_part=rows_of_a_part)
 
     def __str__(self) -> str:
         head = f"From {_named(self.before)} to {_named(self.after)}"
@@ -122,6 +127,11 @@ class Diff:
 
     def __repr__(self) -> str:
         return f"<Diff from {_named(self.before)} to {_named(self.after)}>"
+
+    def _check_asked(self, table_key: str) -> None:
+        check_key(table_key, self._known())
+        if table_key not in self._keys():
+            raise UnknownTable(table_key=table_key, known=tuple(self._keys()))
 
     def _known(self) -> list[str]:
         return sorted({*self.before.tables, *self.after.tables})
@@ -176,7 +186,7 @@ class Diff:
             for part in compared(self._root, *self._pins(table_key)):
                 columns = [part.kinds(), part.ids, *part.structs()]
                 rows = pa.Table.from_arrays(columns, schema=schema)
-                yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
+                yield from rows.to_batches(max_chunksize=BATCH_ROWS)
 
 
 def diff_of(
@@ -195,10 +205,6 @@ def diff_of(
         if key not in known:
             raise UnknownTable(table_key=key, known=known)
     return Diff(before, after, root=root, asked=frozenset(tables))
-
-
-def _struct(schema: pa.Schema) -> pa.DataType:
-    return pa.struct([field.remove_metadata().with_nullable(True) for field in schema])
 
 
 def _lacking(one: pa.Schema, other: pa.Schema) -> tuple[str, ...]:

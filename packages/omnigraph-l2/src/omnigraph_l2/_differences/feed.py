@@ -16,13 +16,13 @@ import attrs
 
 from omnigraph_l2._branches.graph_branch import GraphBranch
 from omnigraph_l2._catalog.commits import GraphCommit
-from omnigraph_l2._catalog.state import CatalogState, empty_state
+from omnigraph_l2._catalog.state import CatalogState
 from omnigraph_l2._differences.diff import Diff, diff_of
 from omnigraph_l2._differences.walking import Position, commits_after, position_of
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._references.moment import Moment
 from omnigraph_l2._references.resolving import References
-from omnigraph_l2._snapshots import Snapshot
+from omnigraph_l2._snapshots import Snapshot, beginning
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import NotOnBranch
 
@@ -57,8 +57,8 @@ class Feed:
         """Give what each commit after a moment changed. What is wrong with that is told at once."""
         state = self._branch.catalog.refresh().state
         if since is None:
-            nothing = empty_state(self._root.place, self._branch.native)
-            start, after = Snapshot(self._root, self._branch.name, nothing, None), None
+            start = beginning(self._root, self._branch.name, self._branch.native)
+            after = None
         else:
             moment = self._moment(since)
             start, after = self._references.shown(moment), _position(moment)

@@ -12,7 +12,7 @@ import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import attrs
 import pyarrow as pa
@@ -30,7 +30,7 @@ from omnigraph_l2.errors import (
     UnknownBranch,
 )
 
-__all__ = ["Fragment", "ReadTarget", "shared"]
+__all__ = ["Fragment", "ReadTarget", "opened_here", "shared"]
 
 _HANDLES = 64
 _GONE = (DatasetNotFound, NoSuchBranch, NoSuchVersion, StaleBranch, StaleDataset)
@@ -152,6 +152,13 @@ def shared(table: Table, *, table_key: str, count: int) -> ReadTarget:
         schema=table.schema,
         handle=pickle.dumps(table),
     )
+
+
+@contextmanager
+def opened_here(*targets: ReadTarget) -> Iterator[tuple[Table, ...]]:
+    """Open what targets point to, and tell what is gone as long as it is read."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(each._opened()) for each in targets)  # noqa: SLF001
 
 
 class _Handles:

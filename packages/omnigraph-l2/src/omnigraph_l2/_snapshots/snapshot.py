@@ -16,7 +16,7 @@ from lance import LanceDataset
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.declarations import declared_indexes, endpoints, unique_properties
-from omnigraph_l2._catalog.state import CatalogState, TableEntry
+from omnigraph_l2._catalog.state import CatalogState, TableEntry, empty_state
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
 from omnigraph_l2._leases import Hold
@@ -26,7 +26,7 @@ from omnigraph_l2._snapshots.sharing import ReadTarget, shared
 from omnigraph_l2._storage import Root
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
-__all__ = ["Snapshot", "declared_type", "hold_of", "state_of"]
+__all__ = ["Snapshot", "beginning", "declared_type", "hold_of", "state_of"]
 
 _GIVEN = {"node": ("id",), "edge": ("id", "src", "dst")}
 
@@ -148,6 +148,11 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<Snapshot of {self.branch!r} at version {self.version}: {len(self.tables)} tables>"
+
+
+def beginning(root: Root, branch: str, native: str | None) -> Snapshot:
+    """Give the graph as it was before its first commit."""
+    return Snapshot(root, branch, empty_state(root.place, native), None)
 
 
 def state_of(snapshot: Snapshot) -> CatalogState:
