@@ -72,6 +72,13 @@ class OptimizedTable:
     """The indexes that were built, extended or dropped."""
     commit: GraphCommit | None = None
 
+    def __str__(self) -> str:
+        told = f"{self.table_key}: {self.outcome.value}"
+        if self.outcome is not Outcome.OPTIMIZED:
+            return told
+        told += f", {self.fragments_before:,} fragments are {self.fragments_after:,}"
+        return told + (f", indexes {', '.join(self.indexes)}" if self.indexes else "")
+
 
 @attrs.frozen(kw_only=True)
 class OptimizeReport:
@@ -85,6 +92,10 @@ class OptimizeReport:
     def busy(self) -> tuple[str, ...]:
         """The tables that others were writing to all the time."""
         return tuple(key for key, each in self.tables.items() if each.outcome is Outcome.BUSY)
+
+    def __str__(self) -> str:
+        catalog = "the catalog was compacted" if self.catalog else "the catalog needed nothing"
+        return "\n".join([*map(str, self.tables.values()), catalog])
 
 
 @attrs.frozen(kw_only=True)

@@ -54,6 +54,17 @@ class MergedTable:
     redeclared: bool = False
     """Whether its properties, ends or constraints are others now."""
 
+    def __str__(self) -> str:
+        counts = (
+            (self.inserted, "inserted"),
+            (self.updated, "updated"),
+            (self.deleted, "deleted"),
+        )
+        taken_over = any(count is None for count, _ in counts)
+        parts = [f"{count:,} {what}" for count, what in counts if count]
+        parts += [word for word in ("added", "dropped", "redeclared") if getattr(self, word)]
+        return ", ".join([*parts, *(["taken over as it is"] if taken_over else [])]) or "no rows"
+
 
 def _frozen(tables: Mapping[str, MergedTable]) -> Mapping[str, MergedTable]:
     return MappingProxyType(dict(tables))
@@ -72,3 +83,11 @@ class MergeResult:
     """The tables of the target that were changed, by table key."""
     resolved: tuple[MergeConflict, ...] = ()
     """The conflicts that the strategy has decided."""
+
+    def __str__(self) -> str:
+        head = self.kind.value.replace("_", " ")
+        if self.commit is not None:
+            head += f" as commit {self.commit.graph_commit_id}"
+        if self.resolved:
+            head += f", {len(self.resolved):,} conflicts decided"
+        return "\n".join([head, *(f"  {key}: {each}" for key, each in self.tables.items())])

@@ -8,7 +8,7 @@ from attrs import define
 
 from omnigraph_spark._errors.base import OmniGraphSparkError
 
-__all__ = ["InexactValue", "InvalidOptions", "UnsupportedTypes"]
+__all__ = ["InexactValue", "InvalidOptions", "OutputExists", "UnsupportedTypes"]
 
 
 @define(kw_only=True, slots=False)
@@ -20,6 +20,20 @@ class InvalidOptions(OmniGraphSparkError):
 
     def __str__(self) -> str:
         return f"These options cannot be used: {'; '.join(self.problems)}. Nothing was done."
+
+
+@define(kw_only=True, slots=False)
+class OutputExists(OmniGraphSparkError):
+    """A job would write where there is something already: all such places at once."""
+
+    kind: ClassVar[str] = "output_exists"
+    paths: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"There is something already at {', '.join(self.paths)}. Nothing was written. Write "
+            "somewhere else, remove it, or say that it shall be written over (overwrite=True)."
+        )
 
 
 @define(kw_only=True, slots=False)

@@ -37,9 +37,10 @@ class Graph:
     uri: str
     branch: str
     version: int
+    commit_id: str | None
+    """None where the original program made the version without a commit."""
     keys: tuple[str, ...]
     """The tables, by their keys."""
-    _moment: Mapping[str, Any] = attrs.field(repr=False)
     _storage: Mapping[str, str] = attrs.field(repr=False)
 
     def table(
@@ -52,7 +53,7 @@ class Graph:
         if table_key not in self.keys:
             raise UnknownTable(table_key=table_key, known=self.keys)
         options: dict[str, Any] = {f"storage.{k}": v for k, v in self._storage.items()}
-        options |= {"table": table_key, **self._moment}
+        options |= {"table": table_key, **self._moment()}
         if columns is not None:
             options["columns"] = _listed(columns)
         if filter is not None:
@@ -116,6 +117,11 @@ class Graph:
             self.nodes, self.edges, ids=ids, hops=hops, directed=directed
         )
 
+    def _moment(self) -> dict[str, Any]:
+        if self.commit_id is None:
+            return {"branch": self.branch, "version": self.version}
+        return {"commit": self.commit_id}
+
     def _all(self, kind: str, columns: Sequence[str], schema: str) -> DataFrame:
         tables = [
             self.table(key, columns).withColumn("type", F.lit(key[len(kind) :]))
@@ -144,20 +150,14 @@ def read_graph(
             branch, version=version, commit=commit, as_of=as_of, tag=tag
         )
         return Graph(
-            moment=_named(found),
             spark=spark,
             uri=repository.uri,
             branch=found.branch,
             version=found.version,
+            commit_id=None if found.commit is None else found.commit.graph_commit_id,
             keys=tuple(found.tables),
             storage=dict(storage_options or {}),
         )
-
-
-def _named(found: Snapshot) -> dict[str, Any]:
-    if found.commit is None:
-        return {"branch": found.branch, "version": found.version}
-    return {"commit": found.commit.graph_commit_id}
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from omnigraph_l2 import EdgeType, GraphSchema, ReadTarget, SharedWork, Snapshot
 from omnigraph_l2.errors import DanglingEdges, DuplicateIds
 from omnigraph_spark._writing.frames import rows_of
 
-__all__ = ["Checks"]
+__all__ = ["Checks", "counted", "nodes_of"]
 
 _SHOWN: Final = 10
 _ENDS: Final = ("src", "dst")
@@ -46,7 +46,7 @@ class Checks:
             frames = [(new, 1, 0)]
             if work.before.count and key in self.appended:
                 frames.append((rows_of(self.spark, work.before, ["id"]), 0, 1))
-            found = _counted(frames).where("(new > 1) or (new > 0 and old > 0)").limit(_SHOWN)
+            found = counted(frames).where("(new > 1) or (new > 0 and old > 0)").limit(_SHOWN)
             wrong = found.collect()
             if wrong:
                 raise DuplicateIds(
@@ -61,7 +61,7 @@ class Checks:
         for edge in schema.edges:
             key = edge.table_key
             for column in _ENDS:
-                nodes = _nodes_of(schema, edge, column)
+                nodes = nodes_of(schema, edge, column)
                 if self.takes_away.intersection(nodes):
                     self._ends(key, column, nodes, None)
                 elif key in self.done:
@@ -73,7 +73,7 @@ class Checks:
         edges = rows_of(self.spark, self._after(key), [column], fragments=fragments)
         frames = [(edges.withColumnRenamed(column, "id"), 1, 0)]
         frames += [(rows_of(self.spark, self._after(node), ["id"]), 0, 1) for node in nodes]
-        missing = _counted(frames).where("new > 0 and old = 0").limit(_SHOWN).collect()
+        missing = counted(frames).where("new > 0 and old = 0").limit(_SHOWN).collect()
         if missing:
             raise DanglingEdges(
                 table_key=key,
@@ -86,13 +86,14 @@ class Checks:
         return self.done[key].after if key in self.done else self.snapshot.share(key)
 
 
-def _nodes_of(schema: GraphSchema, edge: EdgeType, column: str) -> list[str]:
+def nodes_of(schema: GraphSchema, edge: EdgeType, column: str) -> list[str]:
+    """Name the node tables in which an end of an edge may be."""
     named = edge.source if column == "src" else edge.target
     # Declared by the original program: then any node will do.
     return [node.table_key for node in schema.nodes if named is None or node.name == named]
 
 
-def _counted(frames: Sequence[tuple[DataFrame, int, int]]) -> DataFrame:
+def counted(frames: Sequence[tuple[DataFrame, int, int]]) -> DataFrame:
     """Count how often ids stand in new and in old rows.
 
     One aggregation: Spark cannot fail at it for lack of memory, as it can at a join.

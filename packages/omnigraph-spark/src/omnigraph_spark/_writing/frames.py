@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from omnigraph_l2 import ReadTarget
+from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.tasks import Reading, Task, unpacked
 
-__all__ = ["arrow_columns", "rows_of", "run"]
+__all__ = ["arrow_columns", "parts_of", "rows_of", "run"]
 
 _ROWS_OF_A_PART: Final = 4_000_000
 _MOST_FRAGMENTS_OF_A_PART: Final = 256
@@ -31,7 +33,13 @@ def arrow_columns(frame: DataFrame) -> pa.Schema:
 def run(frame: DataFrame, work: Callable[[pa.RecordBatchReader], Any]) -> list[Any]:
     """Do something with each partition of a data frame; give what came of it."""
     task = Task(work, arrow_columns(frame))
-    rows = _mapped(frame, task, "message binary").collect()
+    try:
+        rows = _mapped(frame, task, "message binary").collect()
+    except PySparkException as error:
+        cause = cause_of(error)
+        if cause is None:
+            raise
+        raise cause from error
     return unpacked(bytes(row.message) for row in rows)
 
 
@@ -44,11 +52,12 @@ def rows_of(
 ) -> DataFrame:
     """Give rows of a table as a data frame: of all fragments, or of some.
 
-    Its columns are texts, or places of rows.
+    Its columns are texts, exactly, or places of rows: names that begin with ``_``.
     """
     kinds = ("bigint" if name.startswith("_") else "string" for name in columns)
     schema = ", ".join(f"`{name}` {kind}" for name, kind in zip(columns, kinds, strict=True))
-    parts = tuple(_parts(target, None if fragments is None else set(fragments)))
+    chosen = None if fragments is None else set(fragments)
+    parts = tuple(parts_of(target, chosen))
     if not parts:
         return spark.createDataFrame([], schema)
     numbers = spark.range(0, len(parts), 1, len(parts))
@@ -62,7 +71,7 @@ def _mapped(frame: DataFrame, work: Callable[[Any], Any], schema: str) -> DataFr
         return frame.mapInArrow(work, schema)
 
 
-def _parts(target: ReadTarget, wanted: set[int] | None) -> Iterator[tuple[int, ...]]:
+def parts_of(target: ReadTarget, wanted: set[int] | None = None) -> Iterator[tuple[int, ...]]:
     """Put fragments together, as many as one task reads."""
     held: list[int] = []
     rows = 0

@@ -24,6 +24,7 @@ from omnigraph_l2 import (
     WriteTarget,
 )
 from omnigraph_l2.errors import BadInput, InvalidData
+from omnigraph_spark._errors.carrying import carrying
 from omnigraph_spark.errors import OmniGraphSparkError
 
 __all__ = ["ROWS_AT_ONCE", "Deleting", "Reading", "Task", "Upserting", "Writing", "unpacked"]
@@ -82,10 +83,11 @@ class Task:
 
     def packed(self, batches: _Batches) -> bytes:
         """Do the work; give what became of it."""
-        try:
-            done: Any = self.work(_reader(batches, self.columns))
-        except (BadInput, OmniGraphSparkError) as wrong:
-            done = wrong
+        with carrying():
+            try:
+                done: Any = self.work(_reader(batches, self.columns))
+            except (BadInput, OmniGraphSparkError) as wrong:
+                done = wrong
         return pickle.dumps(done)
 
 
@@ -99,18 +101,17 @@ class Reading:
 
     def __call__(self, numbers: _Batches) -> Iterator[pa.RecordBatch]:
         """Read them."""
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                yield from self._part(self.parts[number])
+        with carrying():
+            for batch in numbers:
+                for number in batch.column(0).to_pylist():
+                    yield from self._part(self.parts[number])
 
     def _part(self, fragments: Sequence[int]) -> Iterator[pa.RecordBatch]:
         reader = self.target.scan(list(self.columns), fragments=fragments, batch_size=ROWS_AT_ONCE)
         for batch in reader:
-            columns = [
-                column.cast(pa.int64()) if pa.types.is_uint64(column.type) else column
-                for column in batch.columns
-            ]
-            yield pa.record_batch(columns, names=batch.schema.names)
+            kinds = [pa.int64() if name.startswith("_") else pa.string() for name in self.columns]
+            columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+            yield pa.record_batch(columns, names=list(self.columns))
 
 
 def unpacked(messages: Iterable[bytes]) -> list[Any]:

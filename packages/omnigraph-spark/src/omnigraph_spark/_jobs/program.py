@@ -1,0 +1,86 @@
+"""The program ``omnigraph-spark <job>``: the jobs for a shell, a scheduler, or spark-submit.
+
+Always: the report goes to standard output and all else to standard error. The exit status says what
+became of it: 0 done, 1 failed, 2 wrong usage, 3 differences (asked for with ``--exit-code``), 4 a
+conflict or a lost race, 5 damage found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import attrs
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from omnigraph_l2.errors import BadInput, Conflict, CorruptRepository, OmniGraphError
+from omnigraph_spark._errors.carrying import cause_of
+from omnigraph_spark._jobs.arguments import DAMAGE, parser
+from omnigraph_spark._session import session
+from omnigraph_spark.errors import InvalidOptions
+
+__all__ = ["main"]
+
+_FAILED, _WRONG, _CONFLICT = 1, 2, 4
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one job; give the exit status."""
+    given = parser().parse_args(arguments)
+    try:
+        spark = session(f"omnigraph {given.job}", given.master, dict(given.conf))
+        try:
+            return _run(spark, given)
+        finally:
+            spark.stop()
+    except (OmniGraphError, PySparkException) as error:
+        cause = cause_of(error)
+        if cause is None:
+            _tell(f"Spark: {error}")
+            return _FAILED
+        _tell(f"{cause.kind}: {cause}")
+        return _status(cause)
+
+
+def _run(spark: SparkSession, given: argparse.Namespace) -> int:
+    common = {
+        "storage_options": dict(given.storage) or None,
+        "progress": None if given.quiet else _tell,
+    }
+    report = given.run(spark, given, common)
+    told = json.dumps(_plain(report), ensure_ascii=False) if given.json else str(report)
+    sys.stdout.write(f"{told}\n")
+    return int(given.judge(report))
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _status(error: OmniGraphError) -> int:
+    if isinstance(error, Conflict):
+        return _CONFLICT
+    if isinstance(error, CorruptRepository):
+        return DAMAGE
+    return _WRONG if isinstance(error, BadInput | InvalidOptions) else _FAILED
+
+
+def _plain(value: Any) -> Any:
+    """Give a report as what JSON has."""
+    if attrs.has(type(value)):
+        names = (field.name for field in attrs.fields(type(value)) if field.name[0] != "_")
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Enum):
+        return value.value
+    return value.isoformat() if isinstance(value, datetime) else value

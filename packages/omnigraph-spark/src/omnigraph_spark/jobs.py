@@ -1,0 +1,20 @@
+"""Work on a whole graph that a cluster does: functions, and the program ``omnigraph-spark``.
+
+Each takes the session and the place of the repository, tells a listener how far it has come, and
+gives a report whose text sums it up.
+"""
+
+from omnigraph_spark._jobs.exporting import FORMATS, ExportedTable, ExportReport, export
+from omnigraph_spark._jobs.merging import merge
+from omnigraph_spark._jobs.optimizing import optimize
+from omnigraph_spark._jobs.verifying import verify
+
+__all__ = [
+    "FORMATS",
+    "ExportReport",
+    "ExportedTable",
+    "export",
+    "merge",
+    "optimize",
+    "verify",
+]

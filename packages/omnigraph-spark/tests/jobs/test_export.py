@@ -1,0 +1,99 @@
+"""Exports: the tables of one moment, in files that every program reads."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from spark_graph import CITY, KNOWS, PERSON, everything, made, person
+
+from omnigraph_l2 import GraphSchema, NodeType, Repository
+from omnigraph_l2.errors import UnknownTable
+from omnigraph_spark import jobs
+from omnigraph_spark.errors import InvalidOptions, OutputExists
+
+pytestmark = pytest.mark.spark
+
+
+def lines(place: Path) -> list[dict[str, Any]]:
+    """Read what Spark wrote as JSON."""
+    texts = [each.read_text() for each in sorted(place.glob("part-*"))]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def test_one_moment(spark: SparkSession, tmp_path: Path) -> None:
+    """All tables, as they were; what was written is told at the end, also beside the files."""
+    told: list[str] = []
+    with made(tmp_path / "repo") as repo:
+        repo.tags.create("v1")
+        with repo.transaction() as tx:
+            tx.append(PERSON, [person("late")])
+        out = tmp_path / "out"
+        report = jobs.export(spark, repo.uri, str(out), tag="v1", progress=told.append)
+        rows = {row["id"]: row for row in pq.read_table(out / "nodes" / "Person").to_pylist()}
+        assert rows == everything(repo, tag="v1")
+        assert pq.read_table(out / "edges" / "Knows").num_rows == 1
+        assert pq.read_table(out / "nodes" / "City").num_rows == 0
+        counts = {key: each.rows for key, each in report.tables.items()}
+        assert counts == {PERSON: 2, CITY: 0, KNOWS: 1}
+        assert report.commit_id == repo.tags.get("v1").graph_commit_id
+        summary = {row["table"]: row for row in lines(out / "_export")}
+        assert {key: row["rows"] for key, row in summary.items()} == counts
+        assert summary[PERSON]["commit"] == report.commit_id
+    assert "3 rows of main" in str(report)
+    assert any("node:Person: 2 rows" in line for line in told)
+
+
+def test_nothing_is_written_over(spark: SparkSession, tmp_path: Path) -> None:
+    """All that is in the way is named, before anything is written; it can be asked for."""
+    with made(tmp_path / "repo") as repo:
+        out = tmp_path / "out*{a}"  # which is no pattern here
+        jobs.export(spark, repo.uri, str(out), tables=[PERSON])
+        with pytest.raises(OutputExists) as raised:
+            jobs.export(spark, repo.uri, str(out))
+        assert [Path(each).name for each in raised.value.paths] == ["Person", "_export"]
+        assert not (out / "edges").exists()
+        with repo.transaction() as tx:
+            tx.append(PERSON, [person("late")])
+        report = jobs.export(spark, repo.uri, str(out), overwrite=True)
+        assert pq.read_table(out / "nodes" / "Person").num_rows == 3
+        assert len(lines(out / "_export")) == len(report.tables) == 3
+
+
+def test_texts(spark: SparkSession, tmp_path: Path) -> None:
+    """JSON lines keep nulls, CSV has a header; types that a format lacks are told at once."""
+    moment = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
+    properties = {
+        "price": pa.decimal128(10, 2), "at": pa.timestamp("us", "UTC"), "tags": pa.list_(pa.string()),
+    }  # fmt: skip
+    schema = GraphSchema(nodes=[NodeType("Ärger & Co", properties), NodeType("Plain")])
+    with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
+        with repo.transaction() as tx:
+            row = {"id": "a,\n\"b\"", "price": Decimal("1.50"), "at": moment, "tags": ["x", None]}
+            tx.append("node:Ärger & Co", [row, {"id": "n"}])
+            tx.append("node:Plain", [{"id": "p,\"q\""}])
+        report = jobs.export(spark, repo.uri, str(tmp_path / "json"), format="ndjson")
+        path = Path(report.tables["node:Ärger & Co"].path)
+        found = {each["id"]: each for each in lines(path)}
+        assert found["n"] == {"id": "n", "price": None, "at": None, "tags": None}
+        assert found["a,\n\"b\""]["price"] == 1.5
+        assert found["a,\n\"b\""]["tags"] == ["x", None]
+        jobs.export(spark, repo.uri, str(tmp_path / "csv"), tables=["node:Plain"], format="csv")
+        (written,) = (tmp_path / "csv/nodes/Plain").glob("part-*")
+        with written.open(newline="") as opened:
+            assert list(csv.reader(opened, escapechar="\\")) == [["id"], ["p,\"q\""]]
+        with pytest.raises(InvalidOptions, match="tags"):
+            jobs.export(spark, repo.uri, str(tmp_path / "csv2"), format="csv")
+        assert not (tmp_path / "csv2").exists()
+        with pytest.raises(InvalidOptions, match="ndjson"):
+            jobs.export(spark, repo.uri, str(tmp_path / "x"), format="json")
+        with pytest.raises(UnknownTable):
+            jobs.export(spark, repo.uri, str(tmp_path / "x"), tables=["node:Nobody"])
