@@ -7,7 +7,7 @@ not grow with the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -85,6 +85,8 @@ class SparkTransaction:
         self._done: dict[str, str] = {}
         self.commit: GraphCommit | None = None
         """What was published; None before that, or where nothing was changed."""
+        self.rows: dict[str, int] = {}
+        """How many rows were written, by table; nobody sees them before the end."""
 
     def __enter__(self) -> SparkTransaction:  # noqa: PYI034  # Self needs Python 3.11
         with ExitStack() as closing:
@@ -148,6 +150,7 @@ class SparkTransaction:
         if not tx.is_repeat:
             rows = located(frame, tx.share(table_key).before)
             staged = run(rows, Upserting(target))
+            self._count(table_key, (each.rows_updated + each.rows_inserted for each in staged))
             tx.change_staged(table_key, staged, checked_at=tx.snapshot.version)
 
     def delete(self, table_key: str, frame: DataFrame) -> None:
@@ -183,14 +186,18 @@ class SparkTransaction:
         self._done[table_key] = what
         return tx
 
-    @staticmethod
     def _write(
-        tx: Transaction, table_key: str, frame: DataFrame, take_in: Callable[..., None]
+        self, tx: Transaction, table_key: str, frame: DataFrame, take_in: Callable[..., None]
     ) -> None:
         target = tx.stage(table_key)
         target.check(arrow_columns(frame))
         if not tx.is_repeat:
-            take_in(table_key, run(frame, Writing(target)), checked_at=tx.snapshot.version)
+            staged = run(frame, Writing(target))
+            self._count(table_key, (each.rows for each in staged))
+            take_in(table_key, staged, checked_at=tx.snapshot.version)
+
+    def _count(self, table_key: str, rows: Iterable[int]) -> None:
+        self.rows[table_key] = self.rows.get(table_key, 0) + sum(rows)
 
     def _check_all(self, tx: Transaction) -> None:
         checks = Checks(
