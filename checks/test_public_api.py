@@ -113,6 +113,7 @@ PUBLIC: dict[str, set[str]] = {
         "Graph",
         "OmniGraphSparkError",
         "cause_of",
+        "each_batch",
         "SparkTransaction",
         "read_graph",
         "register",

@@ -3,6 +3,7 @@
 from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._graph import Graph, read_graph
 from omnigraph_spark._session import register, session
+from omnigraph_spark._streaming.batches import each_batch
 from omnigraph_spark._writing.transaction import SparkTransaction, transaction
 from omnigraph_spark.errors import OmniGraphSparkError
 
@@ -11,6 +12,7 @@ __all__ = [
     "OmniGraphSparkError",
     "SparkTransaction",
     "cause_of",
+    "each_batch",
     "read_graph",
     "register",
     "session",

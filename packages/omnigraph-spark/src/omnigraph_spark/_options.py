@@ -20,6 +20,7 @@ __all__ = [
     "Place",
     "ReadOptions",
     "count_of",
+    "names_of",
     "read_options",
     "text_of",
     "truth_of",
@@ -119,7 +120,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         as_of=options.take("as_of", _moment, "a moment with its zone, like 2026-01-31T12:00:00Z"),
         tag=options.take("tag", text_of, "the name of a tag"),
         columns=options.take(
-            "columns", _names, "names with commas between them, or a JSON list of names"
+            "columns", names_of, "names with commas between them, or a JSON list of names"
         ),
         filter=options.take("filter", text_of, "a filter in Lance's SQL"),
         pushdown=options.take("pushdown", truth_of, "true or false", False),
@@ -161,7 +162,8 @@ def _moment(text: str) -> datetime:
     return found
 
 
-def _names(text: str) -> tuple[str, ...]:
+def names_of(text: str) -> tuple[str, ...]:
+    """Read names with commas between them, or a JSON list of names."""
     if not text.lstrip().startswith("["):
         return tuple(name.strip() for name in text.split(",")) if text.strip() else ()
     found = json.loads(text)
