@@ -4,15 +4,19 @@ Each takes the session and the place of the repository, tells a listener how far
 gives a report whose text sums it up.
 """
 
+from omnigraph_spark._jobs.differing import DIFF_FORMATS, DiffReport, diff
 from omnigraph_spark._jobs.exporting import FORMATS, ExportedTable, ExportReport, export
 from omnigraph_spark._jobs.merging import merge
 from omnigraph_spark._jobs.optimizing import optimize
 from omnigraph_spark._jobs.verifying import verify
 
 __all__ = [
+    "DIFF_FORMATS",
     "FORMATS",
+    "DiffReport",
     "ExportReport",
     "ExportedTable",
+    "diff",
     "export",
     "merge",
     "optimize",

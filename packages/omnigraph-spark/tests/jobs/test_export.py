@@ -72,24 +72,26 @@ def test_texts(spark: SparkSession, tmp_path: Path) -> None:
     """JSON lines keep nulls, CSV has a header; types that a format lacks are told at once."""
     moment = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
     properties = {
-        "price": pa.decimal128(10, 2), "at": pa.timestamp("us", "UTC"), "tags": pa.list_(pa.string()),
-    }  # fmt: skip
+        "price": pa.decimal128(10, 2),
+        "at": pa.timestamp("us", "UTC"),
+        "tags": pa.list_(pa.string()),
+    }
     schema = GraphSchema(nodes=[NodeType("Ärger & Co", properties), NodeType("Plain")])
     with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
         with repo.transaction() as tx:
-            row = {"id": "a,\n\"b\"", "price": Decimal("1.50"), "at": moment, "tags": ["x", None]}
+            row = {"id": 'a,\n"b"', "price": Decimal("1.50"), "at": moment, "tags": ["x", None]}
             tx.append("node:Ärger & Co", [row, {"id": "n"}])
-            tx.append("node:Plain", [{"id": "p,\"q\""}])
+            tx.append("node:Plain", [{"id": 'p,"q"'}])
         report = jobs.export(spark, repo.uri, str(tmp_path / "json"), format="ndjson")
         path = Path(report.tables["node:Ärger & Co"].path)
         found = {each["id"]: each for each in lines(path)}
         assert found["n"] == {"id": "n", "price": None, "at": None, "tags": None}
-        assert found["a,\n\"b\""]["price"] == 1.5
-        assert found["a,\n\"b\""]["tags"] == ["x", None]
+        assert found['a,\n"b"']["price"] == 1.5
+        assert found['a,\n"b"']["tags"] == ["x", None]
         jobs.export(spark, repo.uri, str(tmp_path / "csv"), tables=["node:Plain"], format="csv")
         (written,) = (tmp_path / "csv/nodes/Plain").glob("part-*")
         with written.open(newline="") as opened:
-            assert list(csv.reader(opened, escapechar="\\")) == [["id"], ["p,\"q\""]]
+            assert list(csv.reader(opened, escapechar="\\")) == [["id"], ['p,"q"']]
         with pytest.raises(InvalidOptions, match="tags"):
             jobs.export(spark, repo.uri, str(tmp_path / "csv2"), format="csv")
         assert not (tmp_path / "csv2").exists()

@@ -10,16 +10,16 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import omnigraph_spark
 from omnigraph_l2 import Severity, VerifyReport
 from omnigraph_spark import jobs
 
-__all__ = ["DAMAGE", "parser"]
+__all__ = ["CONFLICT", "DAMAGE", "FAILED", "WRONG", "parser"]
 
-_DONE: Final = 0
-DAMAGE: Final = 5
+DONE, FAILED, WRONG, DIFFERENT, CONFLICT, DAMAGE = range(6)
+"""What the exit status of the program can be."""
 _Run = Callable[[Any, argparse.Namespace, Mapping[str, Any]], Any]
 _Subparsers = Any  # argparse has no public name for it
 
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--where", action=_Where, help="print the file that spark-submit is given")
     listed = made.add_subparsers(title="jobs", dest="job", metavar="<job>", required=True)
-    for add in (_merge, _verify, _optimize, _export):
+    for add in (_merge, _diff, _verify, _optimize, _export):
         add(listed)
     return made
 
@@ -53,6 +53,26 @@ def _merge(listed: _Subparsers) -> None:
     _author(job)
 
 
+def _diff(listed: _Subparsers) -> None:
+    def run(spark: Any, given: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        return jobs.diff(
+            spark, given.repository, given.before, given.after, tables=given.tables,
+            out=given.out, format=given.format, overwrite=given.overwrite, **common,
+        )  # fmt: skip
+
+    def judge(report: jobs.DiffReport, given: argparse.Namespace) -> int:
+        return DIFFERENT if given.exit_code and not report.is_empty else DONE
+
+    job = _job(listed, "diff", "tell what differs between two moments", run, judge)
+    job.add_argument("before", help="a branch, a tag or a commit")
+    job.add_argument("after", help="another one")
+    job.add_argument("--out", help="write the rows to this folder")
+    job.add_argument("--format", choices=jobs.DIFF_FORMATS, default="parquet")
+    job.add_argument("--overwrite", action="store_true", help="write over what is there")
+    job.add_argument("--exit-code", action="store_true", help="end with 3 where they differ")
+    _tables(job)
+
+
 def _verify(listed: _Subparsers) -> None:
     def run(spark: Any, given: argparse.Namespace, common: Mapping[str, Any]) -> Any:
         return jobs.verify(
@@ -60,9 +80,9 @@ def _verify(listed: _Subparsers) -> None:
             duplicates=not given.no_duplicates, values=given.values, **common,
         )  # fmt: skip
 
-    def judge(report: VerifyReport) -> int:
+    def judge(report: VerifyReport, _: argparse.Namespace) -> int:
         damaged = any(each.severity is Severity.ERROR for each in report.findings)
-        return DAMAGE if damaged else _DONE
+        return DAMAGE if damaged else DONE
 
     job = _job(listed, "verify", "check all that should hold", run, judge)
     _tables(job)
@@ -109,7 +129,7 @@ def _job(
     name: str,
     what: str,
     run: _Run,
-    judge: Callable[[Any], int] = lambda _: _DONE,
+    judge: Callable[[Any, argparse.Namespace], int] = lambda *_: DONE,
 ) -> argparse.ArgumentParser:
     job: argparse.ArgumentParser = listed.add_parser(name, help=what, description=what)
     job.set_defaults(run=run, judge=judge)

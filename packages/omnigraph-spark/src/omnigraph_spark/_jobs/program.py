@@ -21,13 +21,11 @@ from pyspark.sql import SparkSession
 
 from omnigraph_l2.errors import BadInput, Conflict, CorruptRepository, OmniGraphError
 from omnigraph_spark._errors.carrying import cause_of
-from omnigraph_spark._jobs.arguments import DAMAGE, parser
+from omnigraph_spark._jobs.arguments import CONFLICT, DAMAGE, FAILED, WRONG, parser
 from omnigraph_spark._session import session
 from omnigraph_spark.errors import InvalidOptions
 
 __all__ = ["main"]
-
-_FAILED, _WRONG, _CONFLICT = 1, 2, 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cause = cause_of(error)
         if cause is None:
             _tell(f"Spark: {error}")
-            return _FAILED
+            return FAILED
         _tell(f"{cause.kind}: {cause}")
         return _status(cause)
 
@@ -56,7 +54,7 @@ def _run(spark: SparkSession, given: argparse.Namespace) -> int:
     report = given.run(spark, given, common)
     told = json.dumps(_plain(report), ensure_ascii=False) if given.json else str(report)
     sys.stdout.write(f"{told}\n")
-    return int(given.judge(report))
+    return int(given.judge(report, given))
 
 
 def _tell(line: str) -> None:
@@ -66,10 +64,10 @@ def _tell(line: str) -> None:
 
 def _status(error: OmniGraphError) -> int:
     if isinstance(error, Conflict):
-        return _CONFLICT
+        return CONFLICT
     if isinstance(error, CorruptRepository):
         return DAMAGE
-    return _WRONG if isinstance(error, BadInput | InvalidOptions) else _FAILED
+    return WRONG if isinstance(error, BadInput | InvalidOptions) else FAILED
 
 
 def _plain(value: Any) -> Any:

@@ -13,13 +13,14 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from omnigraph_l2 import ReadTarget
 from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.tasks import Reading, Task, unpacked
 
-__all__ = ["arrow_columns", "parts_of", "rows_of", "run"]
+__all__ = ["arrow_columns", "mapped", "parts_of", "rows_of", "run"]
 
 _ROWS_OF_A_PART: Final = 4_000_000
 _MOST_FRAGMENTS_OF_A_PART: Final = 256
@@ -34,7 +35,7 @@ def run(frame: DataFrame, work: Callable[[pa.RecordBatchReader], Any]) -> list[A
     """Do something with each partition of a data frame; give what came of it."""
     task = Task(work, arrow_columns(frame))
     try:
-        rows = _mapped(frame, task, "message binary").collect()
+        rows = mapped(frame, task, "message binary").collect()
     except PySparkException as error:
         cause = cause_of(error)
         if cause is None:
@@ -61,10 +62,11 @@ def rows_of(
     if not parts:
         return spark.createDataFrame([], schema)
     numbers = spark.range(0, len(parts), 1, len(parts))
-    return _mapped(numbers, Reading(target, tuple(columns), parts), schema)
+    return mapped(numbers, Reading(target, tuple(columns), parts), schema)
 
 
-def _mapped(frame: DataFrame, work: Callable[[Any], Any], schema: str) -> DataFrame:
+def mapped(frame: DataFrame, work: Callable[[Any], Any], schema: str | StructType) -> DataFrame:
+    """Give what a function makes of the batches of each partition."""
     with warnings.catch_warnings():
         # Spark imports pandas, and says that it is too new. Nothing here uses it.
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
