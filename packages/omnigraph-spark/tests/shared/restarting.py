@@ -1,0 +1,74 @@
+"""Files into a table, and its changes into two tables of another graph: a driver that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+from spark_graph import KNOWS, PERSON
+
+import omnigraph_spark
+from omnigraph_spark import SparkTransaction, each_batch
+
+__all__ = ["EVENTS_OF_A_FILE", "arrive", "run"]
+
+EVENTS_OF_A_FILE = 5
+_WITHIN_SECONDS = 6.0
+_CONFIG = {
+    "spark.ui.enabled": False,
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": 2,
+}
+
+
+def arrive(place: Path, start: int, files: int) -> None:
+    """Let files with events arrive: each event has a number."""
+    place.mkdir(exist_ok=True)
+    for number in range(start, start + files):
+        numbers = range(number * EVENTS_OF_A_FILE, (number + 1) * EVENTS_OF_A_FILE)
+        rows = [json.dumps({"id": f"n{each}", "age": each}) for each in numbers]
+        hidden = place / f".{number}"
+        hidden.write_text("\n".join(rows))
+        hidden.rename(place / f"{number}.json")
+
+
+def run(place: str, uri: str, target: str, seed: int | None) -> None:
+    """Write what has arrived into one graph, and from there into the other; or die on the way."""
+    spark = omnigraph_spark.session("restarting", "local[2]", _CONFIG)
+    if seed is not None:
+        moment = random.Random(seed).uniform(0, _WITHIN_SECONDS)
+        threading.Timer(moment, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    checkpoints = Path(place) / "checkpoints"
+    arriving = spark.readStream.schema("id string, age int").option("maxFilesPerTrigger", 1)
+    sink = arriving.json(str(Path(place) / "in")).writeStream.format("omnigraph")
+    sink = sink.option("table", PERSON).option("checkpointLocation", str(checkpoints / "1"))
+    first = sink.trigger(availableNow=True).start(uri)
+    source = spark.readStream.format("omnigraph").option("table", PERSON)
+    source = source.option("starting", "earliest").option("max_commits_per_batch", 2)
+    each = source.load(uri).writeStream.foreachBatch(each_batch(target, _into_two))
+    second = each.option("checkpointLocation", str(checkpoints / "2")).start()
+    first.awaitTermination()
+    second.processAllAvailable()
+    second.stop()
+    spark.stop()
+
+
+def _into_two(tx: SparkTransaction, batch: DataFrame) -> None:
+    """Each event is a node and an edge."""
+    events = batch.where("change = 'insert' AND id LIKE 'n%'")
+    tx.append(PERSON, events.select("id", F.col("after.age").alias("age")))
+    tx.append(
+        KNOWS,
+        events.select(
+            F.concat(F.lit("k-"), "id").alias("id"),
+            F.col("id").alias("src"),
+            F.lit("a").alias("dst"),
+        ),
+    )
