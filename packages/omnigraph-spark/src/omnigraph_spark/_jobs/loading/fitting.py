@@ -169,7 +169,8 @@ class _Fitting:
             )
 
     def _id(self, field: pa.Field) -> None:
-        if self._table.is_edge and self._table.id is None:
+        said = self._table.id is not None or ID in self._source.columns
+        if self._table.is_edge and not said:
             if self.problems:
                 return  # it is made of the others
             names = sorted(name for name in self._values if name not in ENDS)

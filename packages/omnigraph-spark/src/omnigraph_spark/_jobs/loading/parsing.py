@@ -163,7 +163,7 @@ def _table(taking: _Taking) -> TableMapping:
         taking.wrong("files", "is missing: one path or a list of paths")
     is_edge = table.startswith("edge:")
     for key in _EDGE_ONLY:
-        if not is_edge and key in taking.given:
+        if table and not is_edge and key in taking.given:
             taking.wrong(key, f"is for edges only, and {table!r} is none")
     duplicates = taking.choice("duplicates", DUPLICATES, "reject")
     order_by = taking.take("order_by", _orders, "names with asc or desc: 'version desc'", ())

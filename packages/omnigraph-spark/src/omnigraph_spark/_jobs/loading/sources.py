@@ -7,13 +7,13 @@ with that line in ``LINE``. No row is read here, but what Spark needs to tell th
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql import types as sql
@@ -111,7 +111,7 @@ def brief(error: BaseException) -> str:
 @contextmanager
 def planning() -> Iterator[None]:
     """Keep Spark from writing to the log what is told in an error."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     before, logger.disabled = logger.disabled, True
     try:
         yield
