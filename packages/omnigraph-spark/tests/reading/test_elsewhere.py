@@ -49,6 +49,7 @@ def test_on_a_cluster_and_s3(s3_store: S3Store) -> None:
 
 @pytest.mark.spark
 def test_through_spark_connect(omnigraph_repo: Repository) -> None:
-    """Reading, views, joins and typed errors are the same there."""
+    """Reading, views, joins, typed errors, writing, jobs and streams are the same there."""
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
-    assert ran("connect", omnigraph_repo) == WANTED
+    written = {"exported": 4, "taken": 5, "sound": True, "streamed": ["oslo", "rome", "人"]}
+    assert ran("connect", omnigraph_repo) == {**WANTED, "written": written}

@@ -1,7 +1,7 @@
 """A program that reads a graph with a Spark of its own, and prints what it found as JSON.
 
 Called with the master (``local-cluster[…]``, or ``connect`` for a Spark Connect server that is
-started beside it), the place, and JSON of storage options.
+started beside it, which then writes, too), the place, and JSON of storage options.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
 import omnigraph_spark
+from omnigraph_l2 import Repository
+from omnigraph_spark import jobs
+from omnigraph_spark.errors import OutputExists
 
 CONFIG = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -49,8 +52,45 @@ def main(master: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - each kind of session wraps it in its own
         cause = omnigraph_spark.cause_of(error)
         found["error"] = None if cause is None else cause.kind
+    if master == "connect":
+        found["written"] = written(spark, uri)
     spark.stop()
     return found
+
+
+def written(spark: SparkSession, uri: str) -> dict[str, Any]:
+    """Write one table, several at once, files, and changes that come as a stream."""
+    city = spark.createDataFrame([("rome",)], "id string")
+    city.write.format("omnigraph").option("table", "node:City").mode("append").save(uri)
+    with omnigraph_spark.transaction(spark, uri) as tx:
+        tx.upsert("node:Person", spark.createDataFrame([("zoe",)], "id string"))
+        tx.append(
+            "edge:Lives",
+            spark.createDataFrame([("z", "zoe", "rome")], "id string, src string, dst string"),
+        )
+    out = f"{uri}-out"
+    exported = jobs.export(spark, uri, out)
+    try:
+        jobs.export(spark, uri, out)
+    except OutputExists as error:
+        taken = len(error.paths)
+
+    def take_in(tx: Any, batch: Any) -> None:
+        tx.upsert("node:City", batch.where("change = 'insert'").select("after.*"))
+
+    changes = spark.readStream.format("omnigraph").option("table", "node:City")
+    stream = changes.option("starting", "snapshot").load(uri).writeStream
+    stream = stream.foreachBatch(omnigraph_spark.each_batch(uri, take_in, branch="b", name="n"))
+    with Repository.open(uri) as repo:
+        repo.branches.create("b", repo.log()[-1].graph_commit_id)
+        stream = stream.option("checkpointLocation", f"{uri}-checkpoint").trigger(availableNow=True)
+        stream.start().awaitTermination()
+        return {
+            "exported": exported.tables["node:Person"].rows,
+            "taken": taken,
+            "sound": jobs.verify(spark, uri, dangling_edges=True).ok,
+            "streamed": sorted(repo.snapshot("b").read("node:City")["id"].to_pylist()),
+        }
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def refuse_existing(spark: SparkSession, paths: Collection[str]) -> None:
 def _exists(spark: SparkSession, path: str) -> bool:
     try:
         # Spark looks here, as it does in writing: it knows places that Python does not.
-        spark.read.format("binaryFile").load(_literal(path))
+        spark.read.format("binaryFile").load(_literal(path)).schema  # noqa: B018 - now it looks
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             return False
