@@ -29,7 +29,7 @@ _FORMATS = ("csv", "ndjson", "parquet")
 _PROPERTIES = {"n": pa.int16(), "d": pa.decimal128(6, 2), "t": pa.string()}
 SCHEMA = GraphSchema(
     nodes=[NodeType(kind, _PROPERTIES, required=("t",)) for kind in _FORMATS],
-    edges=[EdgeType(f"of_{kind}", kind, kind, {"n": pa.int16()}) for kind in _FORMATS],
+    edges=[EdgeType("pairs", "csv", "csv", {"n": pa.int16()})],
 )
 Row = dict[str, Any]
 
@@ -153,15 +153,16 @@ def _write(place: Path, kind: str, name: str, rows: list[Row]) -> str:
     return f"{name}*.{kind}"
 
 
-def _mapping(files: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    tables: list[dict[str, Any]] = []
-    for kind, (nodes, edges) in files.items():
-        tables += [
-            {"table": f"edge:of_{kind}", "files": edges, "src": "<{a}>", "dst": "<{b}>",
-             "duplicates": "same"},
-            {"table": f"node:{kind}", "files": nodes, "id": "<{key}>", "where": "keep = 'yes'",
-             "duplicates": "first", "order_by": ["rank desc"]},
-        ]  # fmt: skip
+def _mapping(files: dict[str, str], edges: str) -> dict[str, Any]:
+    tables: list[dict[str, Any]] = [
+        {"table": "edge:pairs", "files": edges, "src": "<{a}>", "dst": "<{b}>",
+         "duplicates": "same"},
+    ]  # fmt: skip
+    tables += [
+        {"table": f"node:{kind}", "files": nodes, "id": "<{key}>", "where": "keep = 'yes'",
+         "duplicates": "first", "order_by": ["rank desc"]}
+        for kind, nodes in files.items()
+    ]  # fmt: skip
     return {"tables": tables, "max_rejects": "100%"}
 
 
@@ -169,23 +170,19 @@ def _mapping(files: dict[str, tuple[str, str]]) -> dict[str, Any]:
 def test_as_a_plain_loader_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Three formats in one load: the same rows, the same reasons, the same ids."""
     rng = random.Random(seed)
-    given: dict[str, tuple[list[Row], list[Row]]] = {}
-    for kind in _FORMATS:
-        nodes = _nodes(rng)
-        given[kind] = nodes, _edges(rng, nodes)
-    files = {
-        kind: (_write(tmp_path, kind, "nodes", nodes), _write(tmp_path, kind, "edges", edges))
-        for kind, (nodes, edges) in given.items()
-    }
+    given = {kind: _nodes(rng) for kind in _FORMATS}
+    edges = _edges(rng, given["csv"])
+    files = {kind: _write(tmp_path, kind, "nodes", rows) for kind, rows in given.items()}
+    mapping = _mapping(files, _write(tmp_path, rng.choice(_FORMATS), "edges", edges))
     with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
-        report = load(spark, repo.uri, _mapping(files), base=str(tmp_path))
-        for kind, (nodes, edges) in given.items():
-            expected = Plain().nodes(nodes)
-            _compare(repo, report, f"node:{kind}", expected)
-            more = Plain().edges(edges, expected.loaded)
-            assert len(expected.loaded) > 50
-            assert len(more.loaded) > 20
-            _compare(repo, report, f"edge:of_{kind}", more)
+        report = load(spark, repo.uri, mapping, base=str(tmp_path))
+        expected = {kind: Plain().nodes(rows) for kind, rows in given.items()}
+        for kind, each in expected.items():
+            assert len(each.loaded) > 50
+            _compare(repo, report, f"node:{kind}", each)
+        pairs = Plain().edges(edges, expected["csv"].loaded)
+        assert len(pairs.loaded) > 20
+        _compare(repo, report, "edge:pairs", pairs)
 
 
 def _compare(repo: Repository, report: LoadReport, key: str, expected: Plain) -> None:

@@ -6,7 +6,7 @@ does not fail for lack of memory, as it can at a join.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Final
 
@@ -23,24 +23,26 @@ _HERE: Final = f"{_NEW} > 0"
 
 def repeated(rows: DataFrame) -> DataFrame:
     """Give the ids that stand several times."""
-    return _sums(rows, "id", ()).where(f"{_NEW} > 1").select("id")
+    return _sums(rows, ()).where(f"{_NEW} > 1").select("id")
 
 
 def also_in(rows: DataFrame, others: Iterable[DataFrame]) -> DataFrame:
     """Give the ids that others have, too."""
-    return _sums(rows, "id", others).where(f"{_HERE} and {_OLD} > 0").select("id")
+    return _sums(rows, others).where(f"{_HERE} and {_OLD} > 0").select("id")
 
 
-def not_in(rows: DataFrame, name: str, others: Iterable[DataFrame]) -> DataFrame:
-    """Give the values of a column that are nobody's id."""
-    return _sums(rows, name, others).where(f"{_HERE} and {_OLD} = 0").select("id")
+def not_in(rows: DataFrame, names: Sequence[str], others: Iterable[DataFrame]) -> DataFrame:
+    """Give the values of some columns that are nobody's id."""
+    ends = [rows.select(column(name).alias("id")) for name in names]
+    return (
+        _sums(reduce(DataFrame.unionByName, ends), others)
+        .where(f"{_HERE} and {_OLD} = 0")
+        .select("id")
+    )
 
 
-def _sums(rows: DataFrame, name: str, others: Iterable[DataFrame]) -> DataFrame:
-    new = rows.select(column(name).alias("id"), F.lit(1).alias(_NEW), F.lit(0).alias(_OLD))
-    old = [
-        each.select(column("id").alias("id"), F.lit(0).alias(_NEW), F.lit(1).alias(_OLD))
-        for each in others
-    ]
+def _sums(rows: DataFrame, others: Iterable[DataFrame]) -> DataFrame:
+    new = rows.select("id", F.lit(1).alias(_NEW), F.lit(0).alias(_OLD))
+    old = [each.select("id", F.lit(0).alias(_NEW), F.lit(1).alias(_OLD)) for each in others]
     both = reduce(DataFrame.unionByName, old, new)
     return both.groupBy("id").agg(F.sum(_NEW).alias(_NEW), F.sum(_OLD).alias(_OLD))

@@ -157,29 +157,35 @@ class Work:
         return settled(rows, twice) if twice.count else rows
 
     def _ends(self, rows: Judged, before: Mapping[str, Judged]) -> Judged:
-        declared = self.tx.snapshot.schema[rows.table]
-        assert isinstance(declared, EdgeType)  # noqa: S101 - its key says so
-        for name, kind in zip(ENDS, (declared.source, declared.target), strict=True):
-            nodes = [
-                each.table_key
-                for each in self.tx.snapshot.schema.nodes
-                # Declared by the original program: then any node will do.
-                if kind in {None, each.name}
-            ]
+        for nodes, names in self._nodes_by_ends(rows.table).items():
             known = [frame for node in nodes for frame in self._nodes(node, before.get(node))]
-            lost = self._ids(not_in(rows.good, name, known))
-            if lost.count and rows.fitted.mapping.missing_ends == "fail":
+            lost = self._ids(not_in(rows.good, names, known))
+            if not lost.count:
+                continue
+            if rows.fitted.mapping.missing_ends == "fail":
                 shown = lost.frame.orderBy(ID).limit(_SHOWN).collect()
                 raise DanglingEdges(
                     table_key=rows.table,
-                    column=name,
-                    node_tables=tuple(nodes),
+                    column=" or ".join(names),
+                    node_tables=nodes,
                     missing=tuple(row.id for row in shown),
                 )
-            if lost.count:
+            for name in names:
                 why = f"{name} is '{{}}', and there is no such {' or '.join(nodes)}"
                 rows = rejecting(rows, name, lost, MISSING_END, why)
         return rows
+
+    def _nodes_by_ends(self, key: str) -> dict[tuple[str, ...], list[str]]:
+        """Tell in which tables the nodes are: mostly both ends are looked up together."""
+        schema = self.tx.snapshot.schema
+        declared = schema[key]
+        assert isinstance(declared, EdgeType)  # noqa: S101 - its key says so
+        found: dict[tuple[str, ...], list[str]] = {}
+        for name, kind in zip(ENDS, (declared.source, declared.target), strict=True):
+            # Declared by the original program: then any node will do.
+            nodes = (each.table_key for each in schema.nodes if kind in {None, each.name})
+            found.setdefault(tuple(nodes), []).append(name)
+        return found
 
     def _nodes(self, key: str, loaded: Judged | None) -> list[DataFrame]:
         now = [] if loaded is None else [loaded.good.select(ID)]
