@@ -68,6 +68,7 @@ def test_code_runs(document: Path, tmp_path: Path) -> None:
 
 def _run(folder: Path, name: str, code: str, runner: list[str]) -> None:
     (folder / name).write_text(code)
+    (folder / "docs").symlink_to(ROOT / "docs")  # as in a checkout
     done = subprocess.run(
         [sys.executable, "-W", "error", *runner, name], cwd=folder, capture_output=True, text=True,
         check=False, timeout=300, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},

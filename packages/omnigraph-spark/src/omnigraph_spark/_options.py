@@ -108,7 +108,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
     """Read the options of a read, or raise ``InvalidOptions`` with every problem."""
     options = Options(given)
     moments = [name for name in _MOMENTS if name in {key.lower() for key in given}]
-    if len(moments) > 1:
+    if len(moments) > 1 and {*moments} != {"commit", "tag"}:
         options.problems.append(f"{' and '.join(map(repr, moments))} are given; one moment is read")
     size = "a whole number, 1 or more"
     found = ReadOptions(

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from reading import rows
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
-from omnigraph_l2.errors import UnknownCommit, UnknownTable
+from omnigraph_l2.errors import UnknownBranch, UnknownCommit, UnknownTable
 from omnigraph_spark import Graph, cause_of, read_graph
 from omnigraph_spark._graph.views import view_names
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
@@ -65,7 +65,28 @@ def test_another_branch_of_the_name(spark: SparkSession, omnigraph_repo: Reposit
             tx.append("node:Person", [{"id": name}])
         if name == "first":
             graph = read_graph(spark, repo.uri, branch="side")
+            assert graph.table("node:Person").where("id = 'first'").count() == 1
             repo.branches.delete("side")
+            with pytest.raises(PySparkException) as raised:
+                graph.table("node:Person").collect()
+            assert isinstance(cause_of(raised.value), UnknownBranch)
+    with pytest.raises(PySparkException) as raised:
+        graph.table("node:Person").collect()
+    assert isinstance(cause_of(raised.value), UnknownCommit)
+
+
+def test_a_tag_keeps_it(spark: SparkSession, omnigraph_repo: Repository) -> None:
+    """A tag shows a branch that is gone; another tag of its name is another moment."""
+    repo = omnigraph_repo
+    repo.branches.create("side")
+    with repo.transaction("side") as tx:
+        tx.append("node:Person", [{"id": "first"}])
+    repo.tags.create("v1", "side")
+    graph = read_graph(spark, repo.uri, tag="v1")
+    repo.branches.delete("side", force=True)
+    assert graph.table("node:Person").where("id = 'first'").count() == 1
+    repo.tags.delete("v1")
+    repo.tags.create("v1")
     with pytest.raises(PySparkException) as raised:
         graph.table("node:Person").collect()
     assert isinstance(cause_of(raised.value), UnknownCommit)

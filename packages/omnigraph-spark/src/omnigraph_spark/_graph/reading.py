@@ -41,6 +41,7 @@ class Graph:
     """None where the original program made the version without a commit."""
     keys: tuple[str, ...]
     """The tables, by their keys."""
+    _tag: str | None
     _storage: Mapping[str, str] = attrs.field(repr=False)
 
     def table(
@@ -120,7 +121,9 @@ class Graph:
     def _moment(self) -> dict[str, Any]:
         if self.commit_id is None:
             return {"branch": self.branch, "version": self.version}
-        return {"commit": self.commit_id}
+        # A tag keeps the data of a branch that is gone.
+        place = {"branch": self.branch} if self._tag is None else {"tag": self._tag}
+        return {**place, "commit": self.commit_id}
 
     def _all(self, kind: str, columns: Sequence[str], schema: str) -> DataFrame:
         tables = [
@@ -156,6 +159,7 @@ def read_graph(
             version=found.version,
             commit_id=None if found.commit is None else found.commit.graph_commit_id,
             keys=tuple(found.tables),
+            tag=tag,
             storage=dict(storage_options or {}),
         )
 

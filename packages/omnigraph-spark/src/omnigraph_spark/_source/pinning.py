@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import types as sql
 
 from omnigraph_l2 import ReadTarget, Repository, Snapshot
+from omnigraph_l2.errors import UnknownCommit
 from omnigraph_spark._options import Place, ReadOptions
 from omnigraph_spark._types import spark_schema
 from omnigraph_spark.errors import InvalidOptions
@@ -24,7 +25,12 @@ def opened(place: Place, *, actor: str | None = None) -> Repository:
 
 
 def snapshot(repository: Repository, options: ReadOptions) -> Snapshot:
-    """Find the moment that was asked for."""
+    """Find the moment that was asked for. A tag may say which commit it must name."""
+    if options.tag is not None and options.commit is not None:
+        found = repository.snapshot(tag=options.tag)
+        if found.commit is None or found.commit.graph_commit_id != options.commit:
+            raise UnknownCommit(commit_id=options.commit)
+        return found
     return repository.snapshot(
         options.branch,
         version=options.version,
