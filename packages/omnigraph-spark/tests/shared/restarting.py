@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+from pyspark.sql.streaming import StreamingQuery
 from spark_graph import KNOWS, PERSON
 
 import omnigraph_spark
@@ -19,7 +20,7 @@ from omnigraph_spark import SparkTransaction, each_batch
 __all__ = ["EVENTS_OF_A_FILE", "arrive", "run"]
 
 EVENTS_OF_A_FILE = 5
-_WITHIN_SECONDS = 6.0
+_WITHIN_SECONDS = 3.0
 _CONFIG = {
     "spark.ui.enabled": False,
     "spark.driver.host": "127.0.0.1",
@@ -42,9 +43,6 @@ def arrive(place: Path, start: int, files: int) -> None:
 def run(place: str, uri: str, target: str, seed: int | None) -> None:
     """Write what has arrived into one graph, and from there into the other; or die on the way."""
     spark = omnigraph_spark.session("restarting", "local[2]", _CONFIG)
-    if seed is not None:
-        moment = random.Random(seed).uniform(0, _WITHIN_SECONDS)
-        threading.Timer(moment, os.kill, (os.getpid(), signal.SIGKILL)).start()
     checkpoints = Path(place) / "checkpoints"
     arriving = spark.readStream.schema("id string, age int").option("maxFilesPerTrigger", 1)
     sink = arriving.json(str(Path(place) / "in")).writeStream.format("omnigraph")
@@ -52,12 +50,23 @@ def run(place: str, uri: str, target: str, seed: int | None) -> None:
     first = sink.trigger(availableNow=True).start(uri)
     source = spark.readStream.format("omnigraph").option("table", PERSON)
     source = source.option("starting", "earliest").option("max_commits_per_batch", 2)
-    each = source.load(uri).writeStream.foreachBatch(each_batch(target, _into_two))
+    each = source.load(uri).writeStream.foreachBatch(each_batch(target, _into_two, check=False))
     second = each.option("checkpointLocation", str(checkpoints / "2")).start()
+    if seed is not None:
+        threading.Thread(target=_die, args=(first, seed), daemon=True).start()
     first.awaitTermination()
     second.processAllAvailable()
     second.stop()
     spark.stop()
+
+
+def _die(query: StreamingQuery, seed: int) -> None:
+    """Be killed at a random moment, once the first batch has landed."""
+    pause = threading.Event()
+    while query.lastProgress is None:
+        pause.wait(0.02)
+    pause.wait(random.Random(seed).uniform(0, _WITHIN_SECONDS))
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _into_two(tx: SparkTransaction, batch: DataFrame) -> None:

@@ -14,7 +14,7 @@ from omnigraph_testing import Crash
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 RESTARTS = 20 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 4
-FILES = 6
+FILES = 3
 _DEADLINE = 300.0
 
 

@@ -182,6 +182,11 @@ def test_a_range_means_the_same_for_ever(repo: Repository, how: str) -> None:
     assert again.at == start == {"commit": ""}
     assert in_order(again.between(start, first.at)) == in_order(wanted)
     assert again.between(first.at, first.at) == []
+    first.reader.latestOffset(start if how == "earliest" else first.at, ReadAllAvailable())
+    assert in_order(first.between(start, first.at)) == in_order(wanted)
+    if how != "latest":
+        other = {"commit": "0" * 26}
+        assert error_of(lambda: again.between(first.at, other)) is not None
 
 
 def test_some_columns(repo: Repository) -> None:
@@ -286,6 +291,29 @@ def test_what_tasks_there_are(repo: Repository) -> None:
     tasks = following.reader.partitions(following.at, end)
     assert 2 < len(tasks) < 10  # a compaction among them may be counted twice
     assert len(following.between(following.at, end)) == 170
+
+
+@pytest.mark.parametrize("how", ["snapshot", "earliest"])
+def test_no_cleanup_takes_what_a_batch_reads(repo: Repository, how: str) -> None:
+    """From its planning to its end; nobody else keeps it."""
+    with Repository.open(repo.uri) as other:
+        repo.close()
+        following = Following(repo.uri, starting=how)
+        end = following.reader.latestOffset(following.at, ReadAllAvailable())
+        (task,) = following.reader.partitions(following.at, end)
+        publish(other, gone="e", key=KNOWS)
+        publish(other, person("a", 7), gone="b")
+        other.optimize()
+        following.reader.reportLatestOffset()
+        following.reader._follower._open()._leases.renew()  # as is done while a batch is long
+        for left in (True, False):
+            other.cleanup(timedelta(0), dry_run=False)
+            if left:
+                assert sum(len(batch) for batch in following.reader.read(task)) == 2
+                following.reader.stop()
+        with pytest.raises(Carried) as raised:
+            list(following.reader.read(task))
+        assert isinstance(cause_of(raised.value), SnapshotExpired)
 
 
 def test_what_was_cleaned_up(repo: Repository) -> None:

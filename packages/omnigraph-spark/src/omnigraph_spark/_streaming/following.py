@@ -13,7 +13,7 @@ from typing import Protocol
 import attrs
 import pyarrow as pa
 
-from omnigraph_l2 import Diff, GraphCommit, Repository, Snapshot
+from omnigraph_l2 import Diff, GraphCommit, Repository
 from omnigraph_l2.errors import InvalidRequest, NotOnBranch
 from omnigraph_spark._source.pinning import chosen, opened
 from omnigraph_spark._streaming.columns import Stamp, check_newer, stream_schema
@@ -68,7 +68,8 @@ class Follower:
         self._options = plan.options
         self._stream = arrow_schema(stream_schema(plan.columns, table_key=plan.options.table))
         self._repository: Repository | None = None
-        self._held: Snapshot | None = None
+        self._held: Diff | None = None
+        """What the batch begins with: no cleanup takes away what it reads from there on."""
         self._walked: tuple[str, tuple[_Step, ...]] = (BEGINNING, ())
 
     def head(self) -> str:
@@ -118,7 +119,8 @@ class Follower:
         if after == BEGINNING and self._options.since is None and self._begins_at_once:
             if self._options.starting == SNAPSHOT:
                 now = self._open().snapshot(self._options.branch, commit=until)
-                yield self._step(now.commit, self._open().diff(None, now))
+                self._held = self._open().diff(None, now)
+                yield self._step(now.commit, self._held)
             return
         for step in self._steps(after, until):
             yield step
@@ -131,7 +133,7 @@ class Follower:
         self._held = None
         for each in self._open().changes(since, self._options.branch):
             if self._held is None:
-                self._held = each.diff.before  # no cleanup takes away what the batch will read
+                self._held = each.diff
             yield self._step(each.commit, each.diff)
             if each.cursor == until:
                 return
