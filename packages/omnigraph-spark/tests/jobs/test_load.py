@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import DanglingEdges
+from omnigraph_spark._jobs.loading.judging import Judged
 from omnigraph_spark.errors import InvalidMapping, LoadFailed, TooManyRejects
 from omnigraph_spark.jobs import load
 
@@ -255,3 +256,16 @@ def test_what_spark_cannot_do_is_told(spark: SparkSession, place: Path, repo: Re
     with pytest.raises(LoadFailed, match=r"header does not conform.*b\.csv"):
         load(spark, repo.uri, mapping, base=str(place))
     assert repo.snapshot().version == before
+
+
+def test_what_does_not_add_up_is_not_published(
+    spark: SparkSession, place: Path, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where fewer rows are written than were good, the load fails."""
+    (place / "m.csv").write_text("id\na\nb\n")
+    whole = Judged.good.fget
+    assert whole is not None
+    monkeypatch.setattr(Judged, "good", property(lambda rows: whole(rows).limit(1)))
+    with pytest.raises(LoadFailed, match="2 rows are good, and written were 1"):
+        load(spark, repo.uri, _dict({"table": MAINTAINER, "files": "m.csv"}), base=str(place))
+    assert _rows(repo, MAINTAINER) == {}
