@@ -23,6 +23,7 @@ from omnigraph_l2 import (
     ChangeUnique,
     CleanupReport,
     Diff,
+    DiffPart,
     DropProperty,
     DropType,
     Durability,
@@ -299,6 +300,10 @@ def compare(repo: Repository, before: Snapshot) -> tuple[int, str | None]:
     lost: set[str] = {name for each in tables.values() for name in each.removed_properties}
     added: bool = any(each.change is TableChange.ADDED for each in tables.values())
     rows: pa.RecordBatchReader = diff.rows("node:Person")
+    parts: tuple[DiffPart, ...] = diff.share("node:Person", rows_of_a_part=10)
+    some: list[pa.RecordBatchReader] = [part.rows(["name"]) for part in parts]
+    beginning: Diff = repo.diff(None, "main")
+    del some, beginning
     cursor: str | None = None
     feed: Iterator[ChangeSet] = repo.changes(since=cursor, branch="main", limit=10)
     for change_set in feed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame, SparkSession
 
 import omnigraph_spark
@@ -55,3 +57,15 @@ def writes(spark: SparkSession, uri: str, rows: DataFrame) -> str | None:
         wanted: str = tx.commit_id
     del version, wanted
     return None if tx.commit is None else tx.commit.message
+
+
+def follows(stream: DataFrame, uri: str) -> None:
+    """Several tables from one stream."""
+
+    def write(tx: omnigraph_spark.SparkTransaction, batch: DataFrame) -> None:
+        tx.upsert("node:Person", batch.select("after.*"))
+
+    each: Callable[[DataFrame, int], None] = omnigraph_spark.each_batch(
+        uri, write, branch="main", actor="ann", name="people", check=False
+    )
+    stream.writeStream.foreachBatch(each).start()
