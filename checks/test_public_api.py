@@ -120,6 +120,21 @@ PUBLIC: dict[str, set[str]] = {
         "session",
         "transaction",
     },
+    "omnigraph_spark.jobs": {
+        "DIFF_FORMATS",
+        "DiffReport",
+        "ExportReport",
+        "ExportedTable",
+        "FORMATS",
+        "LoadReport",
+        "LoadedTable",
+        "diff",
+        "export",
+        "load",
+        "merge",
+        "optimize",
+        "verify",
+    },
     "omnigraph_testing": {
         "Aborted",
         "Answer",
@@ -187,7 +202,7 @@ PUBLIC: dict[str, set[str]] = {
 }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", PUBLIC)
 def test_the_front_door_shows_exactly_these_names(package: str) -> None:
     """Others rely on each of these names; nothing else is promised."""
     assert set(importlib.import_module(package).__all__) == PUBLIC[package]

@@ -34,7 +34,7 @@ def test_wrong_words() -> None:
 def test_help() -> None:
     """Every job says what it takes, and where spark-submit finds the program."""
     text = parser().format_help()
-    for job in ("merge", "verify", "optimize", "export"):
+    for job in ("load", "merge", "diff", "verify", "optimize", "export"):
         assert f"\n    {job} " in text
     done = program("export", "--help")
     assert done.returncode == 0
@@ -60,6 +60,25 @@ def test_a_job(tmp_path: Path) -> None:
         report = json.loads(done.stdout)
         assert report["findings"][0]["kind"] == "data-unreadable"
         assert report["findings"][0]["severity"] == "error"
+
+
+@pytest.mark.spark
+def test_files_are_loaded(tmp_path: Path) -> None:
+    """What a mapping says; the second time under one name, nothing is done."""
+    (tmp_path / "people.csv").write_text("id,age\nzoe,3\n,4\n")
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text(f'[[tables]]\ntable = "{PERSON}"\nfiles = ["people.csv"]\n')
+    with made(tmp_path / "repo") as repo:
+        words = ["load", repo.uri, mapping, "--operation-hash", "once", *QUIET]
+        done = program(*words)
+        assert done.returncode == 1, done.stderr
+        assert "too_many_rejects: " in done.stderr
+        done = program(*words, "--max-rejects", "50%", "--rejects", tmp_path / "aside", "--json")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert report["tables"][PERSON]["loaded"] == 1
+        assert report["commit_id"] == repo.log(limit=1)[0].graph_commit_id
+        assert list(Path(report["rejects"]).rglob("part-*"))
 
 
 @pytest.mark.spark

@@ -33,9 +33,27 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--where", action=_Where, help="print the file that spark-submit is given")
     listed = made.add_subparsers(title="jobs", dest="job", metavar="<job>", required=True)
-    for add in (_merge, _diff, _verify, _optimize, _export):
+    for add in (_load, _merge, _diff, _verify, _optimize, _export):
         add(listed)
     return made
+
+
+def _load(listed: _Subparsers) -> None:
+    def run(spark: Any, given: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        return jobs.load(
+            spark, given.repository, given.mapping, branch=given.branch, base=given.base,
+            rejects=given.rejects, max_rejects=given.max_rejects, actor=given.actor,
+            message=given.message, operation_hash=given.operation_hash, **common,
+        )  # fmt: skip
+
+    job = _job(listed, "load", "bring files into tables, as a mapping says", run)
+    job.add_argument("mapping", help="a TOML file")
+    job.add_argument("--branch", default="main")
+    job.add_argument("--base", help="the folder of the files, if not that of the mapping")
+    job.add_argument("--rejects", help="a folder for the rows that do not fit")
+    job.add_argument("--max-rejects", help="how many there may be: a number, or a share like 1%%")
+    job.add_argument("--operation-hash", help="a name for what is done once")
+    _author(job)
 
 
 def _merge(listed: _Subparsers) -> None:

@@ -23,7 +23,7 @@ from omnigraph_l2.errors import BadInput, Conflict, CorruptRepository, OmniGraph
 from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._jobs.arguments import CONFLICT, DAMAGE, FAILED, WRONG, parser
 from omnigraph_spark._session import session
-from omnigraph_spark.errors import InvalidOptions
+from omnigraph_spark.errors import InvalidMapping, InvalidOptions
 
 __all__ = ["main"]
 
@@ -67,7 +67,7 @@ def _status(error: OmniGraphError) -> int:
         return CONFLICT
     if isinstance(error, CorruptRepository):
         return DAMAGE
-    return WRONG if isinstance(error, BadInput | InvalidOptions) else FAILED
+    return WRONG if isinstance(error, BadInput | InvalidMapping | InvalidOptions) else FAILED
 
 
 def _plain(value: Any) -> Any:

@@ -217,7 +217,7 @@ def _problems(value: Value) -> list[Column]:
         if value.cast.fits is not None:
             head = F.lit(f"{name!r} should be {value.field.type}, found '")
             text = F.concat(head, F.substring(value.shown, 1, _SHOWN), F.lit("'"))
-            found.append((~value.cast.fits, UNFIT, text))
+            found.append((~F.coalesce(value.cast.fits, F.lit(False)), UNFIT, text))
     return [
         F.when(bad, F.struct(F.lit(reason).alias("reason"), detail.alias("detail")))
         for bad, reason, detail in found
