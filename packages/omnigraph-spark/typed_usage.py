@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import omnigraph_spark
 from omnigraph_l2 import OmniGraphError
-from omnigraph_spark import Graph, OmniGraphSparkError, cause_of
+from omnigraph_spark import Graph, OmniGraphSparkError, cause_of, jobs
+from omnigraph_spark.jobs import LoadedTable, LoadReport
 
 
 def as_graph_error(error: OmniGraphSparkError) -> OmniGraphError:
@@ -69,3 +70,12 @@ def follows(stream: DataFrame, uri: str) -> None:
         uri, write, branch="main", actor="ann", name="people", check=False
     )
     stream.writeStream.foreachBatch(each).start()
+
+
+def loads(spark: SparkSession, uri: str) -> int:
+    """Files into tables, by a mapping."""
+    report: LoadReport = jobs.load(
+        spark, uri, "mapping.toml", rejects="aside", max_rejects="1%", operation_hash="first"
+    )
+    table: LoadedTable = report.tables["node:Person"]
+    return report.loaded + table.rejected["null"] + table.left_out["where"]
