@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -25,18 +26,23 @@ from omnigraph_spark._jobs.arguments import CONFLICT, DAMAGE, FAILED, WRONG, par
 from omnigraph_spark._session import session
 from omnigraph_spark.errors import InvalidMapping, InvalidOptions
 
-__all__ = ["main"]
+__all__ = ["main", "ran"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one job with a session of its own; give the exit status."""
+    return ran(arguments, _begun)
+
+
+def ran(
+    arguments: Sequence[str] | None,
+    begin: Callable[[argparse.Namespace], AbstractContextManager[SparkSession]],
+) -> int:
     """Run one job; give the exit status."""
     given = parser().parse_args(arguments)
     try:
-        spark = session(f"omnigraph {given.job}", given.master, dict(given.conf))
-        try:
+        with begin(given) as spark:
             return _run(spark, given)
-        finally:
-            spark.stop()
     except (OmniGraphError, PySparkException) as error:
         cause = cause_of(error)
         if cause is None:
@@ -44,6 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return FAILED
         _tell(f"{cause.kind}: {cause}")
         return _status(cause)
+
+
+@contextmanager
+def _begun(given: argparse.Namespace) -> Iterator[SparkSession]:
+    spark = session(f"omnigraph {given.job}", given.master, dict(given.conf))
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def _run(spark: SparkSession, given: argparse.Namespace) -> int:

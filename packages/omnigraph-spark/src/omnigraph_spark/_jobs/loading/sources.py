@@ -105,7 +105,7 @@ def brief(error: BaseException) -> str:
     _, caused, last = text.rpartition("\nCaused by: ")
     bottom = _line(last) if caused else ""
     told = f"{said}; {bottom}" if bottom and bottom not in said else said
-    return told if len(told) <= _LONGEST else told[:_LONGEST] + "…"
+    return told.rstrip(".") if len(told) <= _LONGEST else told[:_LONGEST] + "…"
 
 
 @contextmanager

@@ -219,7 +219,7 @@ def _same(key: str, what: str, expected: int, found: int) -> None:
 
 def _write_rejects(rows: Judged, folder: str) -> None:
     told = rows.rejected.select(F.lit(rows.table).alias("table"), "*")
-    told.write.mode("errorifexists").option("ignoreNullFields", False).json(folder)
+    told.write.mode("error").option("ignoreNullFields", False).json(folder)
 
 
 def _examples(rows: Judged) -> list[str]:
