@@ -62,8 +62,10 @@ class LoadFailed(OmniGraphSparkError):
     detail: str
 
     def __str__(self) -> str:
+        told = f"{self.step} {self.table_key} failed: {self.detail}. Nothing was published."
+        if self.step != "Reading":
+            return told
         return (
-            f"{self.step} {self.table_key} failed: {self.detail}. Nothing was published. Where it "
-            "is an expression that raises, write its try_ form, or give the column itself: values "
-            "that do not fit are rejected one by one."
+            f"{told} Where it is an expression that raises, write its try_ form, or give the "
+            "column itself: values that do not fit are rejected one by one."
         )
