@@ -32,7 +32,7 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 _OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "parquet": {},
-    "csv": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE, "columnPruning": False},
+    "csv": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE},
     "ndjson": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE},
 }
 _LONGEST: Final = 400
