@@ -103,9 +103,13 @@ class Follower:
                 self._check(each)
                 yield each
 
+    def rest(self) -> None:
+        """Hold on to nothing: all that there is has been read."""
+        self._held = None
+
     def close(self) -> None:
         """Let go of everything."""
-        self._held = None
+        self.rest()
         if self._repository is not None:
             self._repository.close()
             self._repository = None

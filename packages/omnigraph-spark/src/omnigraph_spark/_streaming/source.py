@@ -69,6 +69,7 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with carrying():
             head = self._until or self._follower.head()
             if start[_COMMIT] == head:
+                self._follower.rest()
                 return start
             return {_COMMIT: self._follower.reached(start[_COMMIT], head, _Counted(limit))}
 
