@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import DanglingEdges
 from omnigraph_spark._jobs.loading.judging import Judged
+from omnigraph_spark._jobs.loading.parsing import parsed
+from omnigraph_spark._jobs.loading.sources import opened
 from omnigraph_spark.errors import InvalidMapping, LoadFailed, TooManyRejects
 from omnigraph_spark.jobs import load
 
@@ -96,7 +98,11 @@ def _rejects(folder: str | Path) -> list[dict[str, Any]]:
 
 
 def test_three_formats_one_publish(spark: SparkSession, place: Path, repo: Repository) -> None:
-    """Good rows are there, the others are set aside; again under its name, nothing is done."""
+    """Good rows are there, the others are set aside; again under its name, nothing is done.
+
+    Where too many are rejected, nothing is published, and what is set aside is not mixed.
+    """
+    _too_many(spark, place, repo)
     said: list[str] = []
     named = {"operation_hash": "first", "rejects": str(place / "aside"), "progress": said.append}
     report = load(spark, repo.uri, place / "map.toml", actor="ann", message="all", **named)
@@ -118,6 +124,7 @@ def test_three_formats_one_publish(spark: SparkSession, place: Path, repo: Repos
         DEPENDS: (5, 2, {"malformed": 1, "missing_end": 1, "no_end": 1}, {}),
     }
     _check_aside(report.rejects)
+    assert len(_rejects(place / "aside")) == 14
     assert any("6 rows read" in line for line in said)
     assert any("not loaded: Arch" in line for line in said)
 
@@ -144,20 +151,16 @@ def _check_aside(folder: str | None) -> None:
     assert lost == "dst is 'dash', and there is no such node:Package"
 
 
-def test_too_many_rejects(spark: SparkSession, place: Path, repo: Repository) -> None:
-    """Nothing is published, all are counted, and what was set aside is of this run only."""
+def _too_many(spark: SparkSession, place: Path, repo: Repository) -> None:
     before = repo.snapshot().version
-    for _ in range(2):
-        with pytest.raises(TooManyRejects) as caught:
-            load(
-                spark, repo.uri, place / "map.toml", rejects=str(place / "aside"), max_rejects="40%"
-            )
+    aside = str(place / "aside")
+    with pytest.raises(TooManyRejects) as caught:
+        load(spark, repo.uri, place / "map.toml", rejects=aside, max_rejects="40%")
     error = caught.value
     assert (error.read, error.rejected) == (15, 7)
     assert "node:Package: 1 malformed, 1 no_id, 2 unfit" in error.counts
     assert error.folder is not None
     assert len(_rejects(error.folder)) == 7
-    assert len(_rejects(place / "aside")) == 14
     assert repo.snapshot().version == before
 
 
@@ -269,3 +272,12 @@ def test_what_does_not_add_up_is_not_published(
     with pytest.raises(LoadFailed, match="2 rows are good, and written were 1"):
         load(spark, repo.uri, _dict({"table": MAINTAINER, "files": "m.csv"}), base=str(place))
     assert _rows(repo, MAINTAINER) == {}
+
+
+def test_numbers_of_ndjson_keep_their_digits(spark: SparkSession, tmp_path: Path) -> None:
+    """They are text until they are compared with what the table wants, in lists, too."""
+    (tmp_path / "a.json").write_text('{"n": 12345678901234567890.10, "l": [1.50], "b": true}\n')
+    table = parsed({"tables": [{"table": PACKAGE, "files": "a.json"}]}).tables[0]
+    source = opened(spark, table, str(tmp_path))
+    row = source.frame.select(source.row.alias("row")).collect()[0].row.asDict()
+    assert row == {"n": "12345678901234567890.10", "l": ["1.50"], "b": "true"}
