@@ -14,7 +14,9 @@ from pyspark.sql import SparkSession
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import DanglingEdges
-from omnigraph_spark._jobs.loading.judging import Judged
+from omnigraph_spark._jobs.loading.fitting import fitted
+from omnigraph_spark._jobs.loading.judging import Ids, Judged, judged, settled
+from omnigraph_spark._jobs.loading.lookups import repeated
 from omnigraph_spark._jobs.loading.parsing import parsed
 from omnigraph_spark._jobs.loading.sources import opened
 from omnigraph_spark.errors import InvalidMapping, LoadFailed, TooManyRejects
@@ -281,3 +283,18 @@ def test_numbers_of_ndjson_keep_their_digits(spark: SparkSession, tmp_path: Path
     source = opened(spark, table, str(tmp_path))
     row = source.frame.select(source.row.alias("row")).collect()[0].row.asDict()
     assert row == {"n": "12345678901234567890.10", "l": ["1.50"], "b": "true"}
+
+
+def test_which_row_is_the_first_is_not_where_it_stands(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows that the order does not tell apart are told apart by their values."""
+    rows = [f"n,{name},1\n" for name in ("c", "a", "b", "d")]
+    found = []
+    for number, listed in enumerate((rows, rows[::-1])):
+        (tmp_path / f"{number}.csv").write_text("".join(["id,name,v\n", *listed]))
+        given = {"table": PACKAGE, "files": f"{number}.csv", "order_by": "v"}
+        mapping = parsed({"tables": [{**given, "duplicates": "first"}]})
+        good = judged(fitted(spark, mapping, SCHEMA, str(tmp_path))[0])
+        one = settled(good, Ids(repeated(good.good), 1))
+        found.append([row.name for row in one.good.collect()])
+    assert found[0] == found[1]
+    assert len(found[0]) == 1

@@ -10,6 +10,7 @@ import pytest
 from omnigraph_spark._jobs.loading.mapping import Allowed, Expression, Name, Order, Template
 from omnigraph_spark._jobs.loading.parsing import allowed, parsed, read_mapping
 from omnigraph_spark._jobs.loading.report import LoadedTable, LoadReport
+from omnigraph_spark._jobs.loading.sources import paths_of
 from omnigraph_spark._jobs.loading.texts import format_of, name_or_template
 from omnigraph_spark.errors import InvalidMapping
 
@@ -148,6 +149,13 @@ def test_the_small_languages() -> None:
     assert name_or_template("{{x}}{y}") == Template(("{", "x", "}", Name("y")))
     with pytest.raises(InvalidMapping, match="max_rejects should be"):
         allowed("few")
+
+
+def test_files_are_relative_to_a_folder() -> None:
+    """But for those that have a root, or say in which store they are."""
+    files = ["a/*.csv", "/b.csv", "s3a://bucket/c.csv", "file:/d.csv"]
+    table = parsed({"tables": [{**NODE, "files": files}]}).tables[0]
+    assert paths_of(table, "s3a://x/") == ["s3a://x/a/*.csv", *files[1:]]
 
 
 def test_a_report_is_told_in_lines() -> None:

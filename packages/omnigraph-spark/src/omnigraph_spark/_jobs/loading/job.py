@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from omnigraph_spark._jobs.loading.fitting import fitted
 from omnigraph_spark._jobs.loading.parsing import allowed, read_mapping
 from omnigraph_spark._jobs.loading.report import LoadedTable, LoadReport
+from omnigraph_spark._jobs.loading.sources import has_scheme
 from omnigraph_spark._jobs.loading.working import Work, step
 from omnigraph_spark._jobs.progress import Progress, Tell
 from omnigraph_spark._writing.transaction import transaction
@@ -88,4 +89,4 @@ def load(
 
 def _rooted(place: str) -> str:
     """Give a folder with its root, as Spark is to know it; what has a scheme is left alone."""
-    return place.rstrip("/") if "://" in place else os.path.abspath(place)  # noqa: PTH100
+    return place.rstrip("/") if has_scheme(place) else os.path.abspath(place)  # noqa: PTH100

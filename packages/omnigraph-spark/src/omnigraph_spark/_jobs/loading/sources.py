@@ -20,7 +20,7 @@ from pyspark.sql import types as sql
 
 from omnigraph_spark._jobs.loading.mapping import TableMapping
 
-__all__ = ["LINE", "Source", "brief", "column", "opened", "paths_of", "planning"]
+__all__ = ["LINE", "Source", "brief", "column", "has_scheme", "opened", "paths_of", "planning"]
 
 LINE: Final = "_omnigraph_line"
 _READERS: Final = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
@@ -86,10 +86,14 @@ def paths_of(table: TableMapping, base: str) -> list[str]:
     """Name the files: what has no root is relative to the folder of the mapping."""
     folder = base.rstrip("/")
     return [
-        path if path.startswith(("/", "file:")) or "://" in path
-        else f"{folder}/{path}"
+        path if path.startswith("/") or has_scheme(path) else f"{folder}/{path}"
         for path in table.files
-    ]  # fmt: skip
+    ]
+
+
+def has_scheme(path: str) -> bool:
+    """Tell whether a path says itself which store it is in: ``s3a://…``, ``file:/…``."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path) is not None
 
 
 def column(name: str) -> Column:
