@@ -20,7 +20,7 @@ from omnigraph_spark import SparkTransaction, each_batch
 __all__ = ["EVENTS_OF_A_FILE", "arrive", "run"]
 
 EVENTS_OF_A_FILE = 5
-_WITHIN_SECONDS = 3.0
+_WITHIN_SECONDS = 2.0
 _CONFIG = {
     "spark.ui.enabled": False,
     "spark.driver.host": "127.0.0.1",
