@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from spark_graph import CITY, KNOWS, PERSON, everything, made, person
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import UnknownTable
 from omnigraph_spark import jobs
+from omnigraph_spark._jobs.output import folder_of
 from omnigraph_spark.errors import InvalidOptions, OutputExists
 
 pytestmark = pytest.mark.spark
@@ -66,6 +68,38 @@ def test_nothing_is_written_over(spark: SparkSession, tmp_path: Path) -> None:
         report = jobs.export(spark, repo.uri, str(out), overwrite=True)
         assert pq.read_table(out / "nodes" / "Person").num_rows == 3
         assert len(lines(out / "_export")) == len(report.tables) == 3
+
+
+def test_names_of_folders() -> None:
+    """A type may be called anything; its folder lies where it should, and is its own."""
+    plain = {"Person": "Person", "..": "%2E.", ".": "%2E", ".hid": "%2Ehid", "a.b": "a.b"}
+    plain |= {"a/b": "a%2Fb", "a%2Fb": "a%252Fb", "../x": "%2E.%2Fx", "%2E.": "%252E."}
+    found = {name: folder_of("out/", f"node:{name}") for name in plain}
+    assert found == {name: f"out/nodes/{folder}" for name, folder in plain.items()}
+    # The longest that a file system takes has 255 bytes.
+    near = ("ж" * 200, "ж" * 199 + "x", "x" * 1000, "x" * 999 + "y", "x" * 200, "x" * 201)
+    folders = {Path(folder_of("out", f"edge:{name}")).name for name in near}
+    assert len(folders) == len(near)
+    assert max(map(len, folders)) <= 220
+    assert all(re.fullmatch(r"(%[0-9A-F]{2})+x?|[^%]+", each.partition("~")[0]) for each in folders)
+
+
+def test_a_type_that_leads_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
+    """What lies above its folder is left alone, and each table is there afterwards."""
+    long = "ж" * 200
+    schema = GraphSchema(nodes=[NodeType("Aaa"), NodeType(".."), NodeType("."), NodeType(long)])
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "precious").write_text("mine")
+    with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
+        with repo.transaction() as tx:
+            for node in schema.nodes:
+                tx.append(node.table_key, [{"id": node.name}])
+        report = jobs.export(spark, repo.uri, str(out), overwrite=True)
+    assert (out / "precious").read_text() == "mine"
+    for node in schema.nodes:
+        written = pq.read_table(report.tables[node.table_key].path)
+        assert written.to_pylist() == [{"id": node.name}]
 
 
 def test_texts(spark: SparkSession, tmp_path: Path) -> None:

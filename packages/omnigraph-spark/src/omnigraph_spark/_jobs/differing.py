@@ -18,7 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 
 from omnigraph_l2 import Diff, DiffPart, Repository, Snapshot, TableChange, TableDiff
 from omnigraph_spark._errors.carrying import carrying
-from omnigraph_spark._jobs.exporting import FORMATS, folder_of, refuse_existing
+from omnigraph_spark._jobs.exporting import FORMATS
+from omnigraph_spark._jobs.output import folder_of, refuse_existing
 from omnigraph_spark._jobs.progress import Progress, Tell
 from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
 from omnigraph_spark._writing.frames import mapped, run

@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote
 
 import attrs
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql import types as sql
 
 from omnigraph_l2.errors import InvalidRequest, UnknownTable
 from omnigraph_spark._graph import Graph, read_graph
+from omnigraph_spark._jobs.output import folder_of, refuse_existing
 from omnigraph_spark._jobs.progress import Progress, Tell
-from omnigraph_spark.errors import InvalidOptions, OutputExists
+from omnigraph_spark.errors import InvalidOptions
 
-__all__ = ["FORMATS", "ExportReport", "ExportedTable", "export", "folder_of", "refuse_existing"]
+__all__ = ["FORMATS", "ExportReport", "ExportedTable", "export"]
 
 FORMATS: Final = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
 _NO_CSV: Final = (sql.ArrayType, sql.MapType, sql.StructType, sql.BinaryType)
@@ -110,35 +109,6 @@ def export(
     )
     _sum_up(spark, report, summary)
     return report
-
-
-def folder_of(out: str, table_key: str) -> str:
-    """Name the folder of a table: all names become one that any file system has."""
-    kind, _, name = table_key.partition(":")
-    return f"{out.rstrip('/')}/{kind}s/{quote(name, safe=' ')}"
-
-
-def refuse_existing(spark: SparkSession, paths: Collection[str]) -> None:
-    """Raise ``OutputExists`` with all of the places at which there is something."""
-    found = tuple(path for path in paths if _exists(spark, path))
-    if found:
-        raise OutputExists(paths=found)
-
-
-def _exists(spark: SparkSession, path: str) -> bool:
-    try:
-        # Spark looks here, as it does in writing: it knows places that Python does not.
-        spark.read.format("binaryFile").load(_literal(path)).schema  # noqa: B018 - now it looks
-    except AnalysisException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            return False
-        raise
-    return True
-
-
-def _literal(path: str) -> str:
-    """Escape what Spark takes for a pattern in a path that it reads."""
-    return "".join(f"\\{each}" if each in "{}[]*?\\" else each for each in path)
 
 
 def _wanted(graph: Graph, tables: Collection[str] | None) -> list[str]:

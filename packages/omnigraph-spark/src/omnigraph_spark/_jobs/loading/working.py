@@ -21,7 +21,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 from omnigraph_l2 import EdgeType
 from omnigraph_l2.errors import DanglingEdges
 from omnigraph_spark._errors.carrying import cause_of
-from omnigraph_spark._jobs.exporting import folder_of
 from omnigraph_spark._jobs.loading.fitting import ENDS, ID, Fitted
 from omnigraph_spark._jobs.loading.judging import (
     EXISTS,
@@ -38,6 +37,7 @@ from omnigraph_spark._jobs.loading.lookups import also_in, not_in, repeated
 from omnigraph_spark._jobs.loading.mapping import APPEND, OVERWRITE, UPSERT, Allowed
 from omnigraph_spark._jobs.loading.report import LoadedTable, counts_of
 from omnigraph_spark._jobs.loading.sources import brief
+from omnigraph_spark._jobs.output import folder_of
 from omnigraph_spark._jobs.progress import Progress
 from omnigraph_spark._writing.frames import rows_of
 from omnigraph_spark._writing.transaction import SparkTransaction
