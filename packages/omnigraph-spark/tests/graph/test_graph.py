@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from reading import rows
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
-from omnigraph_l2.errors import UnknownBranch, UnknownCommit, UnknownTable
+from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownCommit, UnknownTable
 from omnigraph_spark import Graph, cause_of, read_graph
 from omnigraph_spark._graph.views import view_names
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
@@ -89,7 +89,7 @@ def test_a_tag_keeps_it(spark: SparkSession, omnigraph_repo: Repository) -> None
     repo.tags.create("v1")
     with pytest.raises(PySparkException) as raised:
         graph.table("node:Person").collect()
-    assert isinstance(cause_of(raised.value), UnknownCommit)
+    assert isinstance(cause_of(raised.value), InvalidRequest)
 
 
 def test_names_of_views() -> None:
@@ -176,6 +176,18 @@ def test_neighbourhoods(random_graph: tuple[Graph, nx.MultiDiGraph], *, directed
             wanted[node] = min(distance, wanted.get(node, distance))
     found = graph.neighbourhood(starts, 3, directed=directed)
     assert {row.id: row.distance for row in found.collect()} == wanted
+
+
+def test_edges_to_nowhere(spark: SparkSession, omnigraph_repo: Repository) -> None:
+    """They carry nothing, and what they lead to is no node."""
+    with omnigraph_repo.transaction(check_edges=False) as tx:
+        tx.append("edge:Knows", [{"id": "gone", "src": "eve", "dst": "nobody"}])
+    graph = read_graph(spark, omnigraph_repo.uri)
+    assert sum(row.rank for row in graph.pagerank(rounds=3).collect()) == pytest.approx(1)
+    assert [row.id for row in graph.neighbourhood(["eve"], 2).collect()] == ["eve"]
+    assert graph.connected_components().count() == graph.degrees().count() == 5
+    with pytest.raises(InvalidOptions, match="list of ids"):
+        graph.neighbourhood("eve", 2)
 
 
 def test_on_s3(spark: SparkSession, s3_store: S3Store) -> None:

@@ -47,11 +47,12 @@ def process(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_wrong_words() -> None:
     """They are told before Spark starts, with status 2."""
-    for words in (["merge", "x"], ["verify", "x", "--storage", "secret"]):
+    for words in (["merge", "x"], ["verify", "x", "--storage", "secret:x"]):
         done = process(*words)
         assert done.returncode == 2
         assert "usage: omnigraph-spark" in done.stderr
         assert done.stdout == ""
+        assert "secret:" not in done.stderr
 
 
 def test_help() -> None:

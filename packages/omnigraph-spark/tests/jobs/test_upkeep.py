@@ -20,7 +20,7 @@ from omnigraph_l2 import (
     Severity,
     TableUpdate,
 )
-from omnigraph_l2.errors import MergeConflicts, UnknownBranch, UnknownTable
+from omnigraph_l2.errors import InvalidRequest, MergeConflicts, UnknownBranch, UnknownTable
 from omnigraph_spark import jobs
 
 pytestmark = pytest.mark.spark
@@ -64,22 +64,22 @@ def test_a_sound_graph(spark: SparkSession, tmp_path: Path) -> None:
 def test_damage(spark: SparkSession, tmp_path: Path) -> None:
     """Ids and values that stand twice, edges to nowhere, and files that cannot be read."""
     schema = GraphSchema(
-        nodes=[NodeType("Person", {"size": pa.uint64()}, unique=["size"]), NodeType("City")],
+        nodes=[NodeType("Person", {"_size": pa.uint64()}, unique=["_size"]), NodeType("City")],
     )
     with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
         with repo.transaction() as tx:
-            tx.append(PERSON, [{"id": "a", "size": 2**64 - 1}, {"id": "b", "size": None}])
+            tx.append(PERSON, [{"id": "a", "_size": 2**64 - 1}, {"id": "b", "_size": None}])
             tx.append(CITY, [{"id": "rome"}])
         repo.branches.create("side")
         with repo.transaction("side") as tx:
-            tx.append(PERSON, [{"id": "x", "size": 2**64 - 2}])
-        unseen(repo, PERSON, [{"id": "a", "size": 2**64 - 1}, {"id": "c", "size": None}])
+            tx.append(PERSON, [{"id": "x", "_size": 2**64 - 2}])
+        unseen(repo, PERSON, [{"id": "a", "_size": 2**64 - 1}, {"id": "c", "_size": None}])
         (data,) = Path(repo.uri, repo.snapshot().tables[CITY].table_path, "data").iterdir()
         data.write_bytes(data.read_bytes()[:-40])
         theirs = repo.verify(values=True)
         ours = jobs.verify(spark, repo.uri, values=True)
         kinds = [kind for _, kind, _ in found(ours)]
-        assert {*kinds} == {kind for _, kind, _ in found(theirs)}
+        assert kinds == [kind for _, kind, _ in found(theirs)]
         assert {"duplicate-id", "duplicate-value", "data-unreadable"} <= {*kinds}
         details = " ".join(each.detail for each in ours.findings)
         assert "'a'" in details
@@ -122,6 +122,14 @@ def test_optimize(spark: SparkSession, tmp_path: Path) -> None:
         assert everything(repo) == before
         assert (repo.log(limit=1)[0].actor_id, repo.log(limit=1)[0].message) == ("night", "tidy")
         assert any(PERSON in line for line in lines)
+        repo.branches.create("side")
+        for number in range(3):
+            with repo.transaction("side") as tx:
+                tx.append(CITY, [{"id": f"c{number}"}])
+        side = jobs.optimize(spark, repo.uri, branch="side").tables[CITY]
+        assert (side.fragments_before, side.fragments_after) == (3, 1)
+        with pytest.raises(InvalidRequest, match="put it in a list"):
+            jobs.optimize(spark, repo.uri, tables=PERSON)
         again = jobs.optimize(spark, repo.uri, tables=[PERSON])
         assert again.tables[PERSON].outcome is OptimizeOutcome.UNCHANGED
         with pytest.raises(UnknownTable):

@@ -60,6 +60,16 @@ def test_no_repository(spark: SparkSession, omnigraph_repo: Repository) -> None:
     assert isinstance(cause_of(told.value), RepositoryNotFound)
 
 
+def test_texts_that_look_like_an_error(spark: SparkSession, omnigraph_repo: Repository) -> None:
+    """What a name has in it hides no error."""
+    name = 'node:omnigraph-error: {"kind": "x"}'
+    with pytest.raises((PySparkException, Py4JError)) as told:
+        load(spark, omnigraph_repo, name)
+    found = cause_of(told.value)
+    assert isinstance(found, UnknownTable)
+    assert found.table_key == name
+
+
 def test_what_was_cleaned_up(spark: SparkSession, omnigraph_repo: Repository) -> None:
     """A frame that is older than the retention says so, from its tasks."""
     repo = omnigraph_repo

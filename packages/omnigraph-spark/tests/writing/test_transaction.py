@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from spark_graph import CITY, KNOWS, PERSON, everything, frame, ids, knows, person
 
 from omnigraph_l2 import Repository
@@ -169,6 +170,36 @@ def test_what_others_published_meanwhile(spark: SparkSession, repo: Repository) 
         with repo.transaction() as other:
             other.append(PERSON, [person("theirs")])
     assert ids(repo) == "a b mine new theirs"
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_ids_are_what_their_letters_are(
+    spark: SparkSession, repo: Repository, monkeypatch: pytest.MonkeyPatch, *, joined: bool
+) -> None:
+    """Whatever a frame says of collations, and whatever Spark makes of an id by hashing it."""
+    if joined:
+        monkeypatch.setattr(locating, "_ROWS_LOOKED_UP", 0)
+    lower = F.collate(F.col("id"), "UTF8_LCASE").alias("id")
+    worst = "G5XYLGj4"  # whose hash in Spark has no absolute value
+    some = frame(spark, [person(each) for each in ("A", "b", "B", worst)])
+    with transaction(spark, repo.uri) as tx:
+        tx.upsert(PERSON, some.select(lower, "age"))
+    assert ids(repo) == f"A B {worst} a b"
+    with transaction(spark, repo.uri) as tx:
+        tx.delete(KNOWS, spark.createDataFrame([["e"]], "id string"))
+        tx.delete(PERSON, some.select(lower))
+    assert ids(repo) == "a"
+
+
+def test_of_two_that_upsert_one_new_id_one_has_lost_a_race(
+    spark: SparkSession, repo: Repository
+) -> None:
+    """Run again, it replaces the row."""
+    with pytest.raises(ExpectedVersionMismatch), transaction(spark, repo.uri) as tx:
+        tx.upsert(PERSON, frame(spark, [person("new", 1)]))
+        with repo.transaction() as other:
+            other.upsert(PERSON, [person("new", 2)])
+    assert everything(repo)["new"]["age"] == 2
 
 
 def test_unchecked(spark: SparkSession, repo: Repository) -> None:

@@ -106,14 +106,15 @@ class WorkingTable:
     def apply(self) -> Table:
         """Apply what is not applied yet, and give the version that holds all of it."""
         while self.applied < len(self.operations):
-            operation = self._placed(self.operations[self.applied])
+            made_for = self.operations[self.applied]
+            operation = self._placed(made_for)
             self.operations[self.applied] = operation
             self._check_ids(operation)
             self._note_removed(operation)
             before = self.current
             self.current = commit_exactly(before, operation.stage)
             self._learn(before, operation)
-            self._check_written(operation, before)
+            self._check_written(operation, before, made_for)
             self.applied += 1
         return self.current
 
@@ -169,7 +170,7 @@ class WorkingTable:
                 table_key=self.key, existing=tuple(existing[:_SHOWN]), repeated=tuple(repeated)
             )
 
-    def _check_written(self, operation: Operation, before: Table) -> None:
+    def _check_written(self, operation: Operation, before: Table, made_for: Operation) -> None:
         """Do the same for rows that others wrote, which can be read only now."""
         if isinstance(operation, Append | Overwrite):
             if operation.ids is not None:
@@ -184,9 +185,18 @@ class WorkingTable:
             lookups=self.lookups,
             others=lambda since: self.others.changed(self.key, since, self.entry),
         )
+        if existing and isinstance(made_for, Changed):
+            # Where its rows were looked up, these ids were not there: somebody was quicker.
+            self._refuse_later(max(part.version for part in made_for.written))
         if existing or repeated:
             raise DuplicateIds(
                 table_key=self.key, existing=tuple(existing), repeated=tuple(repeated)
+            )
+
+    def _refuse_later(self, seen: int) -> None:
+        if seen != self.entry.table_version:
+            raise ExpectedVersionMismatch(
+                table_key=self.key, expected=seen, actual=self.entry.table_version
             )
 
     def _placed(self, operation: Operation) -> Operation:
@@ -202,9 +212,7 @@ class WorkingTable:
             fits = is_same_pin(then, self.entry)
             seen = 0 if then is None else then.table_version
         if not fits:
-            raise ExpectedVersionMismatch(
-                table_key=self.key, expected=seen, actual=self.entry.table_version
-            )
+            self._refuse_later(seen)
         return operation
 
     def _ends_to_collect(self) -> tuple[IdSet, ...]:

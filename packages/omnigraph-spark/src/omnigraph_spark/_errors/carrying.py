@@ -33,7 +33,9 @@ def carrying() -> Iterator[None]:
     try:
         yield
     except OmniGraphError as error:
-        told = f"{error}\n{_MARK}{json.dumps(_written(error))}"
+        # Data can hold the mark, too; as JSON it can be written otherwise.
+        written = json.dumps(_written(error)).replace(_MARK, _MARK.replace(" ", r"\u0020"))
+        told = f"{error}\n{_MARK}{written}"
         raise Carried(told) from error
 
 
@@ -43,9 +45,10 @@ def cause_of(error: BaseException) -> OmniGraphError | None:
     while seen is not None:
         if isinstance(seen, OmniGraphError):
             return seen
-        _, found, after = str(seen).rpartition(_MARK)
-        if found:
-            return _read(after)
+        read = (_read(after) for after in reversed(str(seen).split(_MARK)[1:]))
+        found = next((each for each in read if each is not None), None)
+        if found is not None:
+            return found
         seen = seen.__cause__
     return None
 

@@ -74,6 +74,8 @@ def pagerank(
     count = known.count()
     if not count:
         return known.withColumn("rank", F.lit(0.0))
+    # What edges to nowhere would carry would be lost.
+    edges = edges.join(known.select(F.col("id").alias("dst")), "dst", "left_semi")
     out = edges.groupBy("src").agg(F.count("*").alias("out"))
     links = edges.groupBy("src", "dst").agg(F.count("*").alias("times")).join(out, "src")
     links = links.select("src", "dst", (F.col("times") / F.col("out")).alias("part"))
@@ -97,13 +99,17 @@ def neighbourhood(
 ) -> DataFrame:
     """Find what can be reached in some hops: ``id``, ``distance``; the start is 0 away."""
     _check("hops", hops, 0)
+    given: object = ids
+    if isinstance(given, str):
+        raise InvalidOptions(problems=(f"'ids' are a list of ids, found {given!r}",))
     ways = edges.select("src", "dst") if directed else _both_ways(edges)
     reached = nodes.where(F.col("id").isin(list(ids))).select("id", F.lit(0).alias("distance"))
     reached = reached.distinct().localCheckpoint()
     newest = reached
     for hop in range(1, hops + 1):
         following = newest.join(ways, newest.id == ways.src).select(F.col("dst").alias("id"))
-        newest = following.distinct().join(reached, "id", "left_anti")
+        there = following.distinct().join(nodes.select("id"), "id", "left_semi")
+        newest = there.join(reached, "id", "left_anti")
         newest = newest.withColumn("distance", F.lit(hop)).localCheckpoint()
         if newest.isEmpty():
             break

@@ -182,7 +182,7 @@ def _author(job: argparse.ArgumentParser) -> None:
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
-        wanted = f"expected KEY=VALUE, found {text!r}"
+        wanted = "expected KEY=VALUE; what was found is not shown, it may be a secret"
         raise argparse.ArgumentTypeError(wanted)
     return key, value
 

@@ -116,6 +116,14 @@ class Looks:
         unread = [each.subject for each in self.report.findings if each.kind in _UNREADABLE]
         return any(f"{key} at " in subject for key in keys for subject in unread)
 
+    def _is_known_of(self, fragment: str, target: ReadTarget) -> bool:
+        table = f" of {target.table_key} at version {target.table_version} "
+        return any(
+            each.subject.startswith(f"fragment {fragment} (") and table in each.subject
+            for each in self.report.findings
+            if each.kind == "data-unreadable"
+        )
+
     def _repeated(self, subject: str, targets: list[ReadTarget], *unique: str) -> list[Finding]:
         (target,) = targets
         findings = []
@@ -143,8 +151,9 @@ class Looks:
             return []
         numbers = self.spark.range(0, len(parts), 1, len(parts))
         told = [each for some in run(numbers, _Whole(target, parts)) for each in some]
+        told = [each for each in told if not self._is_known_of(each[0], target)]
         return [
-            _error("data-unreadable", f"fragments {named} of {subject}", detail, _COPY)
+            _error("data-unreadable", f"fragment {named} of {subject}", detail, _COPY)
             for named, detail in told
         ]
 

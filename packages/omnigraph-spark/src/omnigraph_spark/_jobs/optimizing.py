@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from omnigraph_l2 import OptimizedTable, OptimizeReport, Repository
-from omnigraph_l2.errors import UnknownTable
+from omnigraph_l2.errors import InvalidRequest, UnknownTable
 from omnigraph_spark._jobs.at_once import at_once
 from omnigraph_spark._jobs.progress import Progress, Tell
 from omnigraph_spark._writing.frames import run
@@ -34,6 +34,9 @@ def optimize(
     progress: Tell | None = None,
 ) -> OptimizeReport:
     """Merge small fragments, drop deleted rows from files, build and extend wanted indexes."""
+    if isinstance(tables, str):
+        reason = f"tables are several keys of tables, found {tables!r}: put it in a list"
+        raise InvalidRequest(what="This optimize", reason=reason)
     telling = Progress(progress)
     storage = dict(storage_options) if storage_options else None
     with Repository.open(uri, storage, actor) as repo:

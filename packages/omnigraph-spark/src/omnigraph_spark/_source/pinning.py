@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import types as sql
 
 from omnigraph_l2 import ReadTarget, Repository, Snapshot
-from omnigraph_l2.errors import UnknownCommit
+from omnigraph_l2.errors import InvalidRequest
 from omnigraph_spark._options import Place, ReadOptions
 from omnigraph_spark._types import spark_schema
 from omnigraph_spark.errors import InvalidOptions
@@ -29,7 +29,8 @@ def snapshot(repository: Repository, options: ReadOptions) -> Snapshot:
     if options.tag is not None and options.commit is not None:
         found = repository.snapshot(tag=options.tag)
         if found.commit is None or found.commit.graph_commit_id != options.commit:
-            raise UnknownCommit(commit_id=options.commit)
+            reason = "it names another commit now; read the graph again"
+            raise InvalidRequest(what=f"Reading tag {options.tag!r}", reason=reason)
         return found
     return repository.snapshot(
         options.branch,

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from omnigraph_l2 import ReadTarget
 from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._types import arrow_schema
-from omnigraph_spark._writing.tasks import Reading, Task, unpacked
+from omnigraph_spark._writing.tasks import ADDRESS, Reading, Task, unpacked
 
 __all__ = ["arrow_columns", "mapped", "parts_of", "rows_of", "run"]
 
@@ -53,9 +53,9 @@ def rows_of(
 ) -> DataFrame:
     """Give rows of a table as a data frame: of all fragments, or of some.
 
-    Its columns are texts, exactly, or places of rows: names that begin with ``_``.
+    Its columns are texts, exactly, or the places of rows.
     """
-    kinds = ("bigint" if name.startswith("_") else "string" for name in columns)
+    kinds = ("bigint" if name == ADDRESS else "string" for name in columns)
     schema = ", ".join(f"`{name}` {kind}" for name, kind in zip(columns, kinds, strict=True))
     chosen = None if fragments is None else set(fragments)
     parts = tuple(parts_of(target, chosen))

@@ -11,26 +11,36 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its name in every text about Spark
+from pyspark.sql.types import StringType
 
 from omnigraph_l2 import ReadTarget
 from omnigraph_spark._writing.frames import rows_of
+from omnigraph_spark._writing.tasks import ADDRESS
 
-__all__ = ["located"]
+__all__ = ["located", "with_plain_ids"]
 
-ADDRESS: Final = "_rowaddr"
 _ROWS_LOOKED_UP: Final = 20_000_000
 _FRAGMENTS_LOOKED_UP: Final = 64
 _GROUP: Final = "_omnigraph_group"
 
 
+def with_plain_ids(frame: DataFrame) -> DataFrame:
+    """Let ids be the same where all their letters are, whatever a frame says of collations."""
+    kind = frame.schema["id"].dataType
+    if not isinstance(kind, StringType) or kind.simpleString() == "string":
+        return frame
+    return frame.withColumn("id", F.collate(F.col("id"), "UTF8_BINARY"))
+
+
 def located(frame: DataFrame, table: ReadTarget) -> DataFrame:
     """Deal rows out so that an id is in one partition only; where joined, with their places."""
+    frame = with_plain_ids(frame)
     many = len(table.fragments()) > _FRAGMENTS_LOOKED_UP
     if not (table.count > 0 and (many or table.count > _ROWS_LOOKED_UP)):
         return frame.repartition(F.col("id"))
     places = rows_of(frame.sparkSession, table, ("id", ADDRESS)).hint("merge")
     joined = frame.join(places, "id", "left")
     # Rows of one fragment come together; those that are new are dealt out by their id.
-    group = F.coalesce(F.shiftright(F.col(ADDRESS), 32), -1 - F.abs(F.hash("id")) % 1024)
+    group = F.coalesce(F.shiftright(F.col(ADDRESS), 32), -1 - F.pmod(F.hash("id"), F.lit(1024)))
     dealt = joined.withColumn(_GROUP, group).repartition(F.col(_GROUP))
     return dealt.drop(_GROUP).sortWithinPartitions(ADDRESS)

@@ -27,8 +27,19 @@ from omnigraph_l2.errors import BadInput, InvalidData
 from omnigraph_spark._errors.carrying import carrying
 from omnigraph_spark.errors import OmniGraphSparkError
 
-__all__ = ["ROWS_AT_ONCE", "Deleting", "Reading", "Task", "Upserting", "Writing", "unpacked"]
+__all__ = [
+    "ADDRESS",
+    "ROWS_AT_ONCE",
+    "Deleting",
+    "Reading",
+    "Task",
+    "Upserting",
+    "Writing",
+    "unpacked",
+]
 
+ADDRESS: Final = "_rowaddr"
+"""The column in which Lance tells where a row is."""
 ROWS_AT_ONCE: Final = 65_536
 _Batches = Iterable[pa.RecordBatch]
 _MESSAGE: Final = "message"
@@ -109,7 +120,7 @@ class Reading:
     def _part(self, fragments: Sequence[int]) -> Iterator[pa.RecordBatch]:
         reader = self.target.scan(list(self.columns), fragments=fragments, batch_size=ROWS_AT_ONCE)
         for batch in reader:
-            kinds = [pa.int64() if name.startswith("_") else pa.string() for name in self.columns]
+            kinds = [pa.int64() if name == ADDRESS else pa.string() for name in self.columns]
             columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
             yield pa.record_batch(columns, names=list(self.columns))
 

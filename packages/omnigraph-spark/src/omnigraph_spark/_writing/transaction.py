@@ -18,7 +18,7 @@ from omnigraph_l2 import GraphCommit, Repository, Snapshot, Transaction
 from omnigraph_l2.errors import InvalidRequest, TransactionClosed
 from omnigraph_spark._writing.checking import Checks
 from omnigraph_spark._writing.frames import arrow_columns, run
-from omnigraph_spark._writing.locating import located
+from omnigraph_spark._writing.locating import located, with_plain_ids
 from omnigraph_spark._writing.tasks import Deleting, Upserting, Writing
 from omnigraph_spark.errors import NotASession
 
@@ -161,7 +161,8 @@ class SparkTransaction:
             reason = f"the rows are told by the column id, found {', '.join(frame.columns)}"
             raise InvalidRequest(what=f"Deleting from {table_key}", reason=reason)
         if not tx.is_repeat:
-            rows = located(frame.select("id").distinct(), tx.share(table_key).before)
+            ids = with_plain_ids(frame.select("id")).distinct()
+            rows = located(ids, tx.share(table_key).before)
             staged = run(rows, Deleting(target))
             tx.change_staged(table_key, staged, checked_at=tx.snapshot.version)
 
