@@ -10,7 +10,7 @@ from omnigraph_spark._errors.data import (
     OutputExists,
     UnsupportedTypes,
 )
-from omnigraph_spark._errors.jobs import InvalidMapping, LoadFailed, TooManyRejects
+from omnigraph_spark._errors.jobs import InvalidMapping, JobFailed, LoadFailed, TooManyRejects
 from omnigraph_spark._errors.session import (
     GraphFramesMissing,
     InterpreterMismatch,
@@ -26,6 +26,7 @@ __all__ = [
     "InvalidMapping",
     "InvalidOptions",
     "JavaUnusable",
+    "JobFailed",
     "LoadFailed",
     "NotASession",
     "OmniGraphSparkError",

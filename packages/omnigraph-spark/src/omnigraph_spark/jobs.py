@@ -5,10 +5,11 @@ gives a report whose text sums it up.
 """
 
 from omnigraph_spark._jobs.differing import DIFF_FORMATS, DiffReport, diff
-from omnigraph_spark._jobs.exporting import FORMATS, ExportedTable, ExportReport, export
+from omnigraph_spark._jobs.exporting import ExportedTable, ExportReport, export
 from omnigraph_spark._jobs.loading import LoadedTable, LoadReport, load
 from omnigraph_spark._jobs.merging import merge
 from omnigraph_spark._jobs.optimizing import optimize
+from omnigraph_spark._jobs.output import FORMATS
 from omnigraph_spark._jobs.verifying import verify
 
 __all__ = [

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from datetime import datetime, timezone
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from datetime import datetime, time, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,9 +22,14 @@ from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import UnknownTable
 from omnigraph_spark import jobs
 from omnigraph_spark._jobs.output import folder_of
-from omnigraph_spark.errors import InvalidOptions, OutputExists
+from omnigraph_spark._jobs.program import ran
+from omnigraph_spark.errors import InexactValue, InvalidOptions, JobFailed, OutputExists
 
 pytestmark = pytest.mark.spark
+
+TEXTS = ["", " lead", "trail\t ", 'q"uo\\te', "a\\", 'a\\,"b', "two\nlines", "x\r", '""', "ж"]
+Confs: TypeAlias = Callable[[Mapping[str, str]], None]
+MOMENT = "2026-01-31T12:00:00.123456"
 
 
 def lines(place: Path) -> list[dict[str, Any]]:
@@ -102,6 +109,125 @@ def test_a_type_that_leads_elsewhere(spark: SparkSession, tmp_path: Path) -> Non
         assert written.to_pylist() == [{"id": node.name}]
 
 
+def test_values_are_exact(spark: SparkSession, tmp_path: Path, confs: Confs) -> None:
+    """To the last digit and space, whatever the session says of times."""
+    confs({"spark.sql.session.timeZone": "America/New_York"})
+    at = datetime(2026, 1, 31, 12, 0, 0, 123456, timezone.utc)
+    rows = [
+        {"id": str(number), "text": text, "at": at, "local": at.replace(tzinfo=None)}
+        for number, text in enumerate(TEXTS)
+    ]
+    columns = {"text": pa.string(), "at": pa.timestamp("us", "UTC"), "local": pa.timestamp("us")}
+    schema = GraphSchema(nodes=[NodeType("T", columns)])
+    with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
+        with repo.transaction() as tx:
+            tx.append("node:T", rows)
+        place = {}
+        for name in jobs.FORMATS:
+            jobs.export(spark, repo.uri, str(tmp_path / name), format=name)
+            place[name] = tmp_path / name / "nodes" / "T"
+    found = pq.read_table(place["parquet"])
+    assert found.schema.field("at").type == pa.timestamp("us", "UTC")
+    assert sorted(found.to_pylist(), key=lambda row: int(row["id"])) == rows
+    told = [{**row, "at": MOMENT + "Z", "local": MOMENT} for row in rows]
+    assert sorted(lines(place["ndjson"]), key=lambda row: int(row["id"])) == told
+    (written,) = place["csv"].glob("part-*")
+    with written.open(newline="") as opened:
+        assert list(csv.DictReader(opened)) == told
+
+
+def test_an_export_that_fails_midway(spark: SparkSession, tmp_path: Path) -> None:
+    """What is wrong is told as what it is, and nothing says that the export has ended."""
+    schema = GraphSchema(nodes=[NodeType("A"), NodeType("B", {"t": pa.timestamp("ns")})])
+    with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
+        out = tmp_path / "out"
+        jobs.export(spark, repo.uri, str(out))
+        assert (out / "_export" / "_SUCCESS").exists()
+        with repo.transaction() as tx:
+            tx.append("node:A", [{"id": "a"}])
+            exact = pa.array([1], pa.timestamp("ns"))  # which Spark cannot hold
+            tx.append("node:B", pa.table({"id": ["b"], "t": exact}))
+        for place in (out, tmp_path / "new"):
+            with pytest.raises(InexactValue, match="'t' of node:B"):
+                jobs.export(spark, repo.uri, str(place), overwrite=True)
+            assert pq.read_table(place / "nodes" / "A").num_rows == 1
+            assert not list(place.glob("_export/*"))
+        with repo.transaction() as tx:
+            tx.delete("node:B", ids=["b"])
+        jobs.export(spark, repo.uri, str(out), overwrite=True)
+        assert (out / "_export" / "_SUCCESS").exists()
+        assert {row["table"]: row["rows"] for row in lines(out / "_export")}["node:A"] == 1
+
+
+def test_what_no_file_can_hold(spark: SparkSession, tmp_path: Path, confs: Confs) -> None:
+    """All of it is told before anything is written, with the setting that it hangs on."""
+    empty = pa.struct([])
+    alike = NodeType("Alike", {"name": pa.string(), "Name": pa.string(), "ID": pa.int64()})
+    times = NodeType("Times", {"t": pa.time64("us"), "all": pa.list_(pa.time64("us"))})
+    none = NodeType("None", {"none": empty, "in": pa.list_(pa.struct([("e", empty)]))})
+    out = tmp_path / "out"
+    with Repository.init(
+        tmp_path / "repo", GraphSchema(nodes=[alike, times, none]), durability="none"
+    ) as repo:
+        with repo.transaction() as tx:
+            tx.append("node:Times", [{"id": "1", "t": time(1, 2, 3, 456789)}])
+            tx.append("node:Alike", [{"id": "1", "name": "a", "Name": "b", "ID": 5}])
+        confs({"spark.sql.timeType.enabled": "false"})
+        with pytest.raises(InvalidOptions) as raised:
+            jobs.export(spark, repo.uri, str(out))
+        places = [problem.partition(" is ")[0] for problem in raised.value.problems]
+        assert places == [
+            "'id' and 'ID' of node:Alike differ by case only, and spark.sql.caseSensitive",
+            "'name' and 'Name' of node:Alike differ by case only, and spark.sql.caseSensitive",
+            "'none' of node:None",
+            "'in' of node:None",
+            "'t' of node:Times",
+            "'all' of node:Times",
+        ]
+        assert "spark.sql.timeType.enabled" in raised.value.problems[-1]
+        assert not out.exists()
+        confs({"spark.sql.timeType.enabled": "true", "spark.sql.caseSensitive": "true"})
+        jobs.export(spark, repo.uri, str(out), tables=["node:Alike", "node:Times"])
+        (row,) = pq.read_table(out / "nodes" / "Alike").to_pylist()
+        assert row == {"id": "1", "name": "a", "Name": "b", "ID": 5}
+        assert pq.read_table(out / "nodes" / "Times")["t"].to_pylist() == [time(1, 2, 3, 456789)]
+
+
+def test_where_nothing_can_be_written(spark: SparkSession, tmp_path: Path) -> None:
+    """It is an error of ours, with what Spark says and without its traces."""
+    with made(tmp_path / "repo") as repo:
+        (tmp_path / "file").write_text("in the way")
+        with pytest.raises(JobFailed, match=r"edge:Knows failed") as raised:
+            jobs.export(spark, repo.uri, str(tmp_path / "file" / "out"))
+        assert "\n" not in str(raised.value)
+        with pytest.raises(JobFailed, match="nosuch"):
+            jobs.export(spark, repo.uri, "nosuch://place")
+        for blank in ("", "  "):
+            with pytest.raises(InvalidOptions, match="out"):
+                jobs.export(spark, repo.uri, blank)
+
+
+def test_the_program_tells_it(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a line, with status 1; also where Spark fails before there is a job."""
+
+    @contextmanager
+    def failing(_: object) -> Iterator[SparkSession]:
+        spark.range(1).write.json(str(tmp_path / "file" / "out"))
+        yield spark
+
+    with made(tmp_path / "repo") as repo:
+        (tmp_path / "file").write_text("in the way")
+        words = ["export", repo.uri, str(tmp_path / "file" / "out"), "--quiet"]
+        assert ran(words, lambda _: nullcontext(spark)) == 1
+        assert capsys.readouterr().err.startswith("job_failed: Writing edge:Knows failed: ")
+        assert ran(words, failing) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("Spark: Parent path is not a directory")
+        assert told.count("\n") == 1
+
+
 def test_texts(spark: SparkSession, tmp_path: Path) -> None:
     """JSON lines keep nulls, CSV has a header; types that a format lacks are told at once."""
     moment = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
@@ -125,7 +251,7 @@ def test_texts(spark: SparkSession, tmp_path: Path) -> None:
         jobs.export(spark, repo.uri, str(tmp_path / "csv"), tables=["node:Plain"], format="csv")
         (written,) = (tmp_path / "csv/nodes/Plain").glob("part-*")
         with written.open(newline="") as opened:
-            assert list(csv.reader(opened, escapechar="\\")) == [["id"], ['p,"q"']]
+            assert list(csv.reader(opened)) == [["id"], ['p,"q"']]
         with pytest.raises(InvalidOptions, match="tags"):
             jobs.export(spark, repo.uri, str(tmp_path / "csv2"), format="csv")
         assert not (tmp_path / "csv2").exists()

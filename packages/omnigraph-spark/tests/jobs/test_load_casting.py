@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -97,9 +97,8 @@ _CASES += OTHERS
 
 
 @pytest.fixture(scope="module")
-def become(spark: SparkSession) -> Iterator[list[list[Any]]]:
+def become(spark: SparkSession) -> list[list[Any]]:
     """What the values of each case become, and a null after them: all by one job of Spark."""
-    spark.conf.set("spark.sql.timeType.enabled", True)
     names = [f"c{number}" for number in range(len(_CASES))]
     row = [[*given, None] for _, _, given in _CASES]
     kinds = [f"{name} array<{kind}>" for name, (kind, _, _) in zip(names, _CASES, strict=True)]
@@ -111,8 +110,7 @@ def become(spark: SparkSession) -> Iterator[list[list[Any]]]:
         )
     )
     told = done.toArrow().to_pylist()[0]
-    yield [[each["value"] if each["fits"] else NO for each in told[name]] for name in names]
-    spark.conf.unset("spark.sql.timeType.enabled")
+    return [[each["value"] if each["fits"] else NO for each in told[name]] for name in names]
 
 
 def _casting(found: DataType, wanted: pa.DataType) -> Callable[[Column], Column]:

@@ -87,8 +87,9 @@ def test_only_a_session_can_be_registered() -> None:
 
 
 def test_what_a_session_has(spark: SparkSession) -> None:
-    """Arrow and pushdown are on, and workers run this Python."""
+    """Arrow, pushdown and times of day are on, and workers run this Python."""
     assert spark.conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
     assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
+    assert spark.conf.get("spark.sql.timeType.enabled") == "true"
     ran = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
     assert ran == [sys.executable]

@@ -8,7 +8,7 @@ from attrs import define
 
 from omnigraph_spark._errors.base import OmniGraphSparkError
 
-__all__ = ["InvalidMapping", "LoadFailed", "TooManyRejects"]
+__all__ = ["InvalidMapping", "JobFailed", "LoadFailed", "TooManyRejects"]
 
 
 @define(kw_only=True, slots=False)
@@ -68,4 +68,21 @@ class LoadFailed(OmniGraphSparkError):
         return (
             f"{told} Where it is an expression that raises, write its try_ form, or give the "
             "column itself: values that do not fit are rejected one by one."
+        )
+
+
+@define(kw_only=True, slots=False)
+class JobFailed(OmniGraphSparkError):
+    """Spark could not do a step of a job that writes files."""
+
+    kind: ClassVar[str] = "job_failed"
+    step: str
+    item: str
+    """The table, or the place."""
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.step} {self.item} failed: {self.detail}. What was written is not whole. Mend "
+            "what is named, and do it again (overwrite=True)."
         )

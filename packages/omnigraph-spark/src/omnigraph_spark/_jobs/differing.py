@@ -13,17 +13,25 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+from pyspark.sql.types import StructType
 
 from omnigraph_l2 import Diff, DiffPart, Repository, Snapshot, TableChange, TableDiff
 from omnigraph_spark._errors.carrying import carrying
-from omnigraph_spark._jobs.exporting import FORMATS
-from omnigraph_spark._jobs.output import folder_of, refuse_existing
+from omnigraph_spark._jobs.failing import step
+from omnigraph_spark._jobs.output import (
+    check_output,
+    empty,
+    exists,
+    folder_of,
+    refuse_existing,
+    refuse_unwritable,
+    write,
+)
 from omnigraph_spark._jobs.progress import Progress, Tell
 from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
 from omnigraph_spark._writing.frames import mapped, run
-from omnigraph_spark.errors import InvalidOptions
 
 __all__ = ["DIFF_FORMATS", "DiffReport", "diff"]
 
@@ -74,19 +82,28 @@ def diff(
     ``change``, their ``id``, and what they were ``before`` and ``after``.
     """
     telling = Progress(progress)
-    if format not in DIFF_FORMATS:
-        known = ", ".join(DIFF_FORMATS)
-        raise InvalidOptions(problems=(f"the format is one of {known}, found {format!r}",))
+    check_output("." if out is None else out, format, DIFF_FORMATS)
     with Repository.open(uri, dict(storage_options or {}) or None) as repo:
         found = repo.diff(before, after, tables)
         telling.say(f"from {before} to {after} of {repo.uri}")
         shared = {key: found.share(key) for key in _keys(found, tables)}
         paths = {} if out is None else {key: folder_of(out, key) for key in shared if shared[key]}
-        if not overwrite:
-            refuse_existing(spark, paths.values())
+        schemas = {key: spark_schema(shared[key][0].schema, table_key=key) for key in paths}
+        refuse_unwritable(spark, schemas, format)
+        if out is not None:
+            places = [folder_of(out, key) for key in shared]
+            if overwrite:
+                _empty_others(spark, {*places} - {*paths.values()})
+            else:
+                refuse_existing(spark, places)
         told: dict[str, TableDiff] = {}
         for key, parts in shared.items():
-            counts = _counts(spark, key, parts, paths.get(key), FORMATS[format])
+            with step("Comparing", key):
+                if key in paths:
+                    rows = _rows(spark, key, parts, schemas[key])
+                    counts = write(rows, paths[key], format, overwrite=overwrite, counts=_changes())
+                else:
+                    counts = _counts(spark, parts)
             table = _told(found, key, counts)
             if table is not None:
                 told[key] = table
@@ -101,25 +118,31 @@ def _keys(found: Diff, tables: Collection[str] | None) -> list[str]:
     return sorted(known if tables is None else {*tables})
 
 
-def _counts(
-    spark: SparkSession, key: str, parts: tuple[DiffPart, ...], path: str | None, kind: str
-) -> Mapping[str, int]:
+def _empty_others(spark: SparkSession, places: Iterable[str]) -> None:
+    """Leave no row of an earlier diff where this one has none to write."""
+    for place in places:
+        if exists(spark, place):
+            empty(spark, place)
+
+
+def _counts(spark: SparkSession, parts: tuple[DiffPart, ...]) -> dict[str, int]:
     if not parts:
         return {}
-    numbers = spark.range(0, len(parts), 1, len(parts))
-    if path is None:
-        return sum(run(numbers, _Counting(parts)), Counter[str]())
-    schema = spark_schema(parts[0].schema, table_key=key)
-    rows = mapped(numbers, _Telling(parts, arrow_schema(schema), key), schema)
-    return _written(rows, path, kind)
+    return sum(run(_numbers(spark, parts), _Counting(parts)), Counter[str]())
 
 
-def _written(rows: DataFrame, path: str, kind: str) -> Mapping[str, int]:
-    seen = Observation()
-    counts = [F.count_if(F.col("change") == change).alias(change) for change in _CHANGES]
-    rows.observe(seen, *counts).write.mode("overwrite").format(kind).save(path)
-    found: dict[str, int] = seen.get
-    return found
+def _rows(
+    spark: SparkSession, key: str, parts: tuple[DiffPart, ...], schema: StructType
+) -> DataFrame:
+    return mapped(_numbers(spark, parts), _Telling(parts, arrow_schema(schema), key), schema)
+
+
+def _numbers(spark: SparkSession, parts: tuple[DiffPart, ...]) -> DataFrame:
+    return spark.range(0, len(parts), 1, len(parts))
+
+
+def _changes() -> dict[str, Column]:
+    return {change: F.count_if(F.col("change") == change) for change in _CHANGES}
 
 
 @attrs.frozen

@@ -1,30 +1,37 @@
 """``export``: the tables of one moment as files that every program reads.
 
-Always: all files are of one moment, and what was written is told last, in ``_export``: a folder
-without that is of an export that did not end. Nothing is written over, unless that was asked for.
+Always: all files are of one moment. What was written is told last, in ``_export``, and what an
+earlier export told there is taken away first: where no table is told, the export did not end.
+Nothing is written over, unless that was asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import attrs
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
-from pyspark.sql import types as sql
 
 from omnigraph_l2.errors import InvalidRequest, UnknownTable
 from omnigraph_spark._graph import Graph, read_graph
-from omnigraph_spark._jobs.output import folder_of, refuse_existing
+from omnigraph_spark._jobs.failing import step
+from omnigraph_spark._jobs.output import (
+    FORMATS,
+    check_output,
+    empty,
+    exists,
+    folder_of,
+    refuse_existing,
+    refuse_unwritable,
+    write,
+)
 from omnigraph_spark._jobs.progress import Progress, Tell
-from omnigraph_spark.errors import InvalidOptions
 
-__all__ = ["FORMATS", "ExportReport", "ExportedTable", "export"]
+__all__ = ["ExportReport", "ExportedTable", "export"]
 
-FORMATS: Final = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
-_NO_CSV: Final = (sql.ArrayType, sql.MapType, sql.StructType, sql.BinaryType)
 _SUMMARY: Final = "_export"
 
 
@@ -78,25 +85,25 @@ def export(
     ``out`` is any place that this Spark can write to.
     """
     telling = Progress(progress)
-    if format not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise InvalidOptions(problems=(f"the format is one of {known}, found {format!r}",))
+    check_output(out, format, FORMATS)
     graph = read_graph(
         spark, uri, branch=branch, version=version, commit=commit, as_of=as_of, tag=tag,
         storage_options=storage_options,
     )  # fmt: skip
     keys = _wanted(graph, tables)
     telling.say(f"{len(keys)} tables of {graph.branch} at version {graph.version} of {graph.uri}")
-    frames = {key: graph.table(key) for key in keys}
-    if format == "csv":
-        _refuse_nested(frames)
+    frames = {key: _frame(graph, key) for key in keys}
+    refuse_unwritable(spark, {key: frame.schema for key, frame in frames.items()}, format)
     paths = {key: folder_of(out, key) for key in keys}
     summary = f"{out.rstrip('/')}/{_SUMMARY}"
     if not overwrite:
         refuse_existing(spark, [*paths.values(), summary])
+    elif exists(spark, summary):
+        empty(spark, summary)
     done = {}
     for key, frame in frames.items():
-        rows = _written(frame, paths[key], FORMATS[format])
+        with step("Writing", key):
+            rows = write(frame, paths[key], format, overwrite=overwrite, counts=_rows())["rows"]
         done[key] = ExportedTable(table_key=key, path=paths[key], rows=rows)
         telling.say(str(done[key]))
     report = ExportReport(
@@ -121,26 +128,13 @@ def _wanted(graph: Graph, tables: Collection[str] | None) -> list[str]:
     return list(graph.keys if tables is None else dict.fromkeys(tables))
 
 
-def _refuse_nested(frames: Mapping[str, DataFrame]) -> None:
-    problems = tuple(
-        f"{field.name!r} of {key} is {field.dataType.simpleString()}, which CSV cannot hold: "
-        "export as parquet or ndjson"
-        for key, frame in frames.items()
-        for field in frame.schema
-        if isinstance(field.dataType, _NO_CSV)
-    )
-    if problems:
-        raise InvalidOptions(problems=problems)
+def _frame(graph: Graph, key: str) -> DataFrame:
+    with step("Reading", key):
+        return graph.table(key)
 
 
-def _written(frame: DataFrame, path: str, kind: str) -> int:
-    seen = Observation()
-    counted = frame.observe(seen, F.count(F.lit(1)).alias("rows"))
-    options: dict[str, Any] = {"header": True} if kind == "csv" else {}
-    if kind == "json":
-        options["ignoreNullFields"] = False
-    counted.write.mode("overwrite").format(kind).options(**options).save(path)
-    return int(seen.get["rows"])
+def _rows() -> dict[str, Column]:
+    return {"rows": F.count(F.lit(1))}  # made when there is a session
 
 
 def _sum_up(spark: SparkSession, report: ExportReport, path: str) -> None:
@@ -151,4 +145,5 @@ def _sum_up(spark: SparkSession, report: ExportReport, path: str) -> None:
     columns = "table string, path string, rows bigint, format string, branch string"
     columns += ", version bigint, commit string"
     frame = spark.createDataFrame(rows, columns).coalesce(1)
-    frame.write.mode("overwrite").format("json").save(path)
+    with step("Writing", path):
+        write(frame, path, "ndjson", overwrite=True, counts=_rows())

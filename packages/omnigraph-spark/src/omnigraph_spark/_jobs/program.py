@@ -17,12 +17,12 @@ from enum import Enum
 from typing import Any
 
 import attrs
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from omnigraph_l2.errors import BadInput, Conflict, CorruptRepository, OmniGraphError
 from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._jobs.arguments import CONFLICT, DAMAGE, FAILED, WRONG, parser
+from omnigraph_spark._jobs.failing import SPARK_ERRORS, brief
 from omnigraph_spark._session import session
 from omnigraph_spark.errors import InvalidMapping, InvalidOptions
 
@@ -43,10 +43,10 @@ def ran(
     try:
         with begin(given) as spark:
             return _run(spark, given)
-    except (OmniGraphError, PySparkException) as error:
+    except (OmniGraphError, *SPARK_ERRORS) as error:
         cause = cause_of(error)
         if cause is None:
-            _tell(f"Spark: {error}")
+            _tell(f"Spark: {brief(error)}")
             return FAILED
         _tell(f"{cause.kind}: {cause}")
         return _status(cause)

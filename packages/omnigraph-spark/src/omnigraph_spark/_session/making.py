@@ -24,6 +24,8 @@ __all__ = ["register", "session"]
 _WANTED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
+    # Without it, Spark reads times of day and does not write them.
+    "spark.sql.timeType.enabled": "true",
 }
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 from pyspark.sql import types as sql
 
 from omnigraph_l2 import GraphSchema
+from omnigraph_spark._jobs.failing import brief
 from omnigraph_spark._jobs.loading.casting import Cast, Unfit, cast, spark_type
 from omnigraph_spark._jobs.loading.exactness import kind_of
 from omnigraph_spark._jobs.loading.hashing import edge_id
@@ -29,7 +30,7 @@ from omnigraph_spark._jobs.loading.mapping import (
     Template,
 )
 from omnigraph_spark._jobs.loading.parsing import guess
-from omnigraph_spark._jobs.loading.sources import Source, brief, column, opened, planning
+from omnigraph_spark._jobs.loading.sources import Source, column, opened, planning
 from omnigraph_spark.errors import InvalidMapping, UnsupportedTypes
 
 __all__ = ["ENDS", "ID", "Fitted", "Value", "fitted"]

@@ -20,7 +20,7 @@ from pyspark.sql import types as sql
 
 from omnigraph_spark._jobs.loading.mapping import TableMapping
 
-__all__ = ["LINE", "Source", "brief", "column", "has_scheme", "opened", "paths_of", "planning"]
+__all__ = ["LINE", "Source", "column", "has_scheme", "opened", "paths_of", "planning"]
 
 LINE: Final = "_omnigraph_line"
 _READERS: Final = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
@@ -35,7 +35,6 @@ _OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "csv": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE},
     "ndjson": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE},
 }
-_LONGEST: Final = 400
 
 
 @attrs.frozen(kw_only=True)
@@ -101,17 +100,6 @@ def column(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def brief(error: BaseException) -> str:
-    """Give what Spark says and what lies at the bottom of it, without its traces."""
-    text = str(error)
-    _, java, after = text.partition("\n: ")
-    said = _line(after if java else text)
-    _, caused, last = text.rpartition("\nCaused by: ")
-    bottom = _line(last) if caused else ""
-    told = f"{said}; {bottom}" if bottom and bottom not in said else said
-    return told.rstrip(".") if len(told) <= _LONGEST else told[:_LONGEST] + "…"
-
-
 @contextmanager
 def planning() -> Iterator[None]:
     """Keep Spark from writing to the log what is told in an error."""
@@ -121,13 +109,6 @@ def planning() -> Iterator[None]:
         yield
     finally:
         logger.disabled = before
-
-
-def _line(text: str) -> str:
-    told = text.strip()
-    for end in ("\n\nJVM stacktrace", "\n\tat ", ";\n"):
-        told = told.partition(end)[0]
-    return " ".join(re.sub(r"^[a-z]+(\.\w+)+(\.[A-Z]\w*): ", "", told).split())
 
 
 def _of_suffix(table: TableMapping) -> dict[str, str]:

@@ -8,19 +8,17 @@ files that change meanwhile would otherwise give other rows each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Final
 
 import attrs
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
 from omnigraph_l2 import EdgeType
 from omnigraph_l2.errors import DanglingEdges
-from omnigraph_spark._errors.carrying import cause_of
+from omnigraph_spark._jobs.failing import failing
 from omnigraph_spark._jobs.loading.fitting import ENDS, ID, Fitted
 from omnigraph_spark._jobs.loading.judging import (
     EXISTS,
@@ -36,7 +34,6 @@ from omnigraph_spark._jobs.loading.judging import (
 from omnigraph_spark._jobs.loading.lookups import also_in, not_in, repeated
 from omnigraph_spark._jobs.loading.mapping import APPEND, OVERWRITE, UPSERT, Allowed
 from omnigraph_spark._jobs.loading.report import LoadedTable, counts_of
-from omnigraph_spark._jobs.loading.sources import brief
 from omnigraph_spark._jobs.output import folder_of
 from omnigraph_spark._jobs.progress import Progress
 from omnigraph_spark._writing.frames import rows_of
@@ -49,16 +46,9 @@ _SHOWN: Final = 10
 _EXAMPLES: Final = 3
 
 
-@contextmanager
-def step(name: str, table_key: str) -> Iterator[None]:
-    """Raise what Spark raises as what it is: an error of ours, or ``LoadFailed``."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        cause = cause_of(error)
-        if cause is not None:
-            raise cause from error
-        raise LoadFailed(step=name, table_key=table_key, detail=brief(error)) from error
+def step(name: str, table_key: str) -> AbstractContextManager[None]:
+    """Do a step of a load: what Spark cannot do is ``LoadFailed``."""
+    return failing(lambda detail: LoadFailed(step=name, table_key=table_key, detail=detail))
 
 
 @attrs.frozen
