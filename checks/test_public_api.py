@@ -34,6 +34,7 @@ PUBLIC: dict[str, set[str]] = {
         "TagInfo",
         "TransactionKind",
         "VersionFile",
+        "VersionRecord",
         "WriteTarget",
         "WrittenChanges",
         "WrittenFragments",
@@ -106,7 +107,9 @@ PUBLIC: dict[str, set[str]] = {
         "Tag",
         "Tags",
         "Transaction",
+        "TransactionKind",
         "VerifyReport",
+        "VersionRecord",
         "WriteTarget",
     },
     "omnigraph_spark": {

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 import pyarrow as pa
 
-from omnigraph_l1 import Commit, JsonRefs, Place, Ref, Resolution, Staged, Storage, Table, classify
+from omnigraph_l1 import (
+    Commit,
+    JsonRefs,
+    Place,
+    Ref,
+    Resolution,
+    Staged,
+    Storage,
+    Table,
+    TransactionKind,
+    VersionRecord,
+    classify,
+)
 from omnigraph_l1.errors import CommitConflict, L1Error
 
 
@@ -40,6 +55,18 @@ def use_columns(table: Table, rows: pa.Table) -> bool:
     together: Staged = emptied.stage_together([emptied.stage_append(rows)])
     unit: str | None = emptied.commit(together).table.config.get("unit")
     return emptied.has_branch("side") and unit is None
+
+
+def use_history(table: Table) -> str | None:
+    """What made each version, the newest first."""
+    records: Iterator[VersionRecord] = table.history(limit=10)
+    for record in records:
+        kind: TransactionKind | None = record.kind
+        made: datetime | None = record.committed_at
+        actor: str | None = record.properties.get("actor")
+        if kind is TransactionKind.RESTORE and made is not None:
+            return actor
+    return None
 
 
 def use_refs(error: Exception) -> Resolution | None:

@@ -62,7 +62,9 @@ from omnigraph_l2 import (
     Tag,
     Tags,
     Transaction,
+    TransactionKind,
     VerifyReport,
+    VersionRecord,
     WriteTarget,
 )
 from omnigraph_l2.errors import (
@@ -131,13 +133,15 @@ def transact(repository: Repository, rows: pa.Table, reader: pa.RecordBatchReade
 def read_elsewhere(snapshot: Snapshot) -> int:
     """A table that other processes read, part by part."""
     target: ReadTarget = snapshot.share("node:Person")
+    record: VersionRecord = next(snapshot.history("node:Person", limit=1))
+    kind: TransactionKind | None = record.kind
     parts: tuple[Fragment, ...] = target.fragments()
     matching: Mapping[int, int] | None = target.matches_by_index("id = 'a'", 100)
     batches: pa.RecordBatchReader = target.scan(
         ["id"], "id > 'a'", fragments=[part.number for part in parts], batch_size=1000
     )
     schema: pa.Schema = target.schema
-    del matching, batches, schema
+    del kind, matching, batches, schema
     return target.count
 
 

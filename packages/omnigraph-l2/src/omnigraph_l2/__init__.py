@@ -1,6 +1,6 @@
 """Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``."""
 
-from omnigraph_l1 import Durability
+from omnigraph_l1 import Durability, TransactionKind, VersionRecord
 from omnigraph_l2._branches.branches import Branch, Branches
 from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
 from omnigraph_l2._catalog.commits import GraphCommit
@@ -92,6 +92,8 @@ __all__ = [
     "Tag",
     "Tags",
     "Transaction",
+    "TransactionKind",
     "VerifyReport",
+    "VersionRecord",
     "WriteTarget",
 ]

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from omnigraph_l1.failpoints import handling
-from omnigraph_l2 import GraphCommit, GraphSchema, NodeType, Repository, Snapshot
+from omnigraph_l2 import (
+    GraphCommit,
+    GraphSchema,
+    NodeType,
+    Repository,
+    Snapshot,
+    TransactionKind,
+)
 from omnigraph_l2.errors import (
     InvalidRequest,
     OmniGraphError,
@@ -194,3 +201,19 @@ def test_a_snapshot_stays_equal_to_itself(repo: Repository) -> None:
     again = Repository.open(repo.uri).snapshot(commit=commit.graph_commit_id)
     assert contents(again) == before
     assert repo.snapshot().read("node:A").num_rows == 0
+
+
+def test_a_snapshot_tells_what_made_its_tables(repo: Repository) -> None:
+    """What Lance did to a table up to the version here, the newest first; not what came later."""
+    add(repo, "node:A", "ann")
+    snapshot = repo.snapshot()
+    with repo.transaction() as tx:
+        tx.delete("node:A", ids=["ann"])
+    assert [one.operation for one in snapshot.history("node:A")] == ["Append", "Overwrite"]
+    newest = next(repo.snapshot().history("node:A", limit=1))
+    assert newest.kind is TransactionKind.DELETE
+    assert newest.version == repo.snapshot().tables["node:A"].table_version
+    with pytest.raises(UnknownTable):
+        snapshot.history("node:Nobody")
+    with pytest.raises(InvalidRequest, match="limit is how many versions"):
+        snapshot.history("node:A", limit=-1)

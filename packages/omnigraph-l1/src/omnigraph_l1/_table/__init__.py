@@ -9,6 +9,7 @@ visible and prove on what; ``flushing`` brings them to the platter. ``reading``,
 
 from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.delta import Delta
+from omnigraph_l1._table.history import VersionRecord
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
 from omnigraph_l1._table.merging import PRIMARY_KEY
@@ -38,6 +39,7 @@ __all__ = [
     "Table",
     "TagInfo",
     "VersionFile",
+    "VersionRecord",
     "WriteTarget",
     "WrittenChanges",
     "WrittenFragments",

@@ -17,6 +17,7 @@ from omnigraph_l1._table import (
     changing,
     comparing,
     deletions,
+    history,
     indexing,
     listing,
     opening,
@@ -25,6 +26,7 @@ from omnigraph_l1._table import (
 )
 from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.delta import Delta, delta
+from omnigraph_l1._table.history import VersionRecord
 from omnigraph_l1._table.indexing import IndexInfo
 from omnigraph_l1._table.listing import VersionFile
 from omnigraph_l1._table.pinned import Pinned
@@ -233,6 +235,13 @@ class ReadSide:
     def version_files(self) -> list[VersionFile]:
         """List the same with sizes and times, as the store has them. No version is opened."""
         return listing.version_files(self._pinned)
+
+    def history(self, *, limit: int | None = None) -> Iterator[VersionRecord]:
+        """Tell what made this version and each one before it that is left, the newest first.
+
+        Records are read one at a time. ``limit`` is how many versions to tell of.
+        """
+        return history.history(self._pinned, limit=limit)
 
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch {self.branch!r}"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 from lance import LanceDataset
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import Table, VersionRecord
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.declarations import declared_indexes, endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry, empty_state
@@ -109,6 +109,16 @@ class Snapshot:
             listed = list(listed_ids("Finding in", table_key, ids))
             return self._open(table_key).find("id", listed, columns=columns)
 
+    def history(self, table_key: str, *, limit: int | None = None) -> Iterator[VersionRecord]:
+        """Tell what Lance did to a table: one record for each version up to the one here.
+
+        The newest comes first, and those that were cleaned up are left out. Versions are not
+        commits of the graph: one commit may make several, and lost races leave some behind.
+        """
+        entry = self.entry(table_key)
+        with expiring(self._root, entry):
+            return self._recorded(entry, self._open(table_key).history(limit=limit))
+
     def share(self, table_key: str) -> ReadTarget:
         """Give what other processes need to read a table as it is here.
 
@@ -142,6 +152,18 @@ class Snapshot:
             except StopIteration:
                 return
             yield batch
+
+    def _recorded(
+        self, entry: TableEntry, records: Iterator[VersionRecord]
+    ) -> Iterator[VersionRecord]:
+        """Hold on to the snapshot while it is told what made it."""
+        while True:
+            try:
+                with expiring(self._root, entry):
+                    record = next(records)
+            except StopIteration:
+                return
+            yield record
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a snapshot", "send its branch and version, and take it there")
