@@ -202,3 +202,20 @@ def test_what_cannot_be_merged(repo: Repository) -> None:
     run = repo.runs.begin()
     with pytest.raises(InvalidRequest, match="run"):
         repo.branches.merge("side", run.branch)
+
+
+def test_the_steps_of_a_run_are_not_merged(repo: Repository) -> None:
+    """Only the run publishes them: neither their ids nor a snapshot of them lets anybody else."""
+    run = repo.runs.begin()
+    with run.transaction() as tx:
+        tx.append(PERSON, [{"id": "step", "age": 1, "city": "Oslo"}])
+    assert tx.commit is not None
+    step = tx.commit.graph_commit_id
+    for named in (step, run.snapshot()):
+        with pytest.raises(InvalidRequest, match="step of a run"):
+            repo.branches.merge(named)
+    with pytest.raises(InvalidRequest, match="step of a run"):
+        repo.revert(step)
+    assert ages(repo) == START
+    run.publish()
+    assert ages(repo) == {**START, "step": 1}

@@ -146,7 +146,7 @@ class Merger:
     def merge(self, source: Any, author: Author, *, dry_run: bool = False) -> MergeResult:
         """Merge what a branch, a tag or a commit is at this moment."""
         hold = self.branch.hold()
-        moment = self.references.find(source)
+        moment = self._published(source, "Merging")
         theirs = self._commit(moment)
 
         def bases(head: GraphCommit) -> Base:
@@ -172,7 +172,7 @@ class Merger:
     def revert(self, commit_id: str, author: Author, *, dry_run: bool = False) -> MergeResult:
         """Take back what a commit has changed, against its first parent."""
         hold = self.branch.hold()
-        commit = self._commit(self.references.find(commit_id))
+        commit = self._commit(self._published(commit_id, "Reverting"))
         parent_id = commit.parent_commit_id
         if parent_id is None:
             reason = "it is the first commit, and nothing was before it"
@@ -308,6 +308,14 @@ class Merger:
     def _turn(self, keys: Iterable[str], lost: int) -> AbstractContextManager[None]:
         wanted = [lineage(table_path(key), self.branch.native) for key in keys]
         return self.turns.take(wanted, lost=lost)
+
+    def _published(self, named: Any, doing: str) -> Moment:
+        """Find a moment that everybody can see; only a run itself publishes its steps."""
+        moment = self.references.find(named)
+        if is_hidden(moment.native):
+            reason = "the commit is a step of a run; the run publishes it"
+            raise InvalidRequest(what=doing, reason=reason)
+        return moment
 
     def _commit(self, moment: Moment) -> GraphCommit:
         if moment.commit is None:
