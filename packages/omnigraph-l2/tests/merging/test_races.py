@@ -11,7 +11,7 @@ from mergework import KNOWS, PERSON, ages, edge, put, race_to_merge, race_to_wri
 from racing import race_of
 
 from omnigraph_l1 import table_path
-from omnigraph_l2 import GraphSchema, MergeKind, NodeType, Repository
+from omnigraph_l2 import EdgeType, GraphSchema, MergeKind, NodeType, Repository
 from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
     MergeConflict,
@@ -81,6 +81,25 @@ def test_somebody_changes_the_schema(repo: Repository) -> None:
         repo.branches.merge("side")
     assert ages(repo)["ann"] == 2
     assert "node:Pet" in repo.snapshot().tables
+
+
+def test_somebody_adds_edges_at_a_type_that_goes(repo: Repository) -> None:
+    """Their type is new, and no table that the merge knows of: it is a conflict all the same."""
+    schema = repo.snapshot().schema
+    people = [each for each in schema.nodes if each.name == "Person"]
+    knows = [each for each in schema.edges if each.name == "Knows"]
+    repo.evolve(GraphSchema(nodes=people, edges=knows), branch="side")
+    owns = EdgeType("Owns", "Person", "Company")
+    more = GraphSchema(nodes=schema.nodes, edges=[*schema.edges, owns])
+    with (
+        meanwhile(WRITTEN, lambda: repo.evolve(more)),
+        pytest.raises(MergeConflicts) as raised,
+    ):
+        repo.branches.merge("side")
+    assert [(each.table_key, each.kind.value) for each in raised.value.conflicts] == [
+        ("node:Company", "drop_vs_change")
+    ]
+    assert {"node:Company", "edge:Owns"} <= repo.snapshot().tables.keys()
 
 
 def test_somebody_expects_a_type_that_is_dropped(repo: Repository) -> None:
