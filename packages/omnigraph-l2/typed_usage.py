@@ -77,6 +77,7 @@ from omnigraph_l2.errors import (
     MergeConflict,
     MergeConflictKind,
     MergeConflicts,
+    OutcomeUnknown,
     UpgradeRequired,
 )
 
@@ -288,6 +289,11 @@ def handle(error: OmniGraphError) -> str:
             return f"{error.kind}, after {PUBLISHER_RETRY_BUDGET} more tries"
         case _:
             return error.kind
+
+
+def may_have_happened(error: OutcomeUnknown) -> str:
+    """Say where to look."""
+    return f"{error.place}: {error.detail}"
 
 
 def is_too_new(error: UpgradeRequired) -> bool:

@@ -3,7 +3,7 @@
 * ``BadInput``: the call is wrong; change the call.
 * ``NotFound``, ``AlreadyExists``: the named thing is (not) there; choose another, or make it.
 * ``Conflict``: somebody else was first; look again, then perhaps try again (``repo.retry``).
-* ``CommitOutcomeUnknown``: the reply was lost; look for the commit before doing it again.
+* ``OutcomeUnknown``: the reply was lost; look for the commit, or the name, before doing it again.
 * ``StorageError``: the store did not do it; mend the store, the credentials or the disk.
 * ``CorruptRepository``, ``UpgradeRequired``, ``UsedAfterFork``: stop, a person is needed.
 
@@ -38,6 +38,7 @@ from omnigraph_l2._errors.conflict import (
     ExpectedVersionMismatch,
     LeaseLost,
     OperationRepeated,
+    OutcomeUnknown,
     PublishConflict,
     RowLevelCasContention,
     RunConflict,
@@ -108,6 +109,7 @@ __all__ = [
     "NotOnBranch",
     "OmniGraphError",
     "OperationRepeated",
+    "OutcomeUnknown",
     "PublishConflict",
     "RepositoryExists",
     "RepositoryNotFound",

@@ -13,7 +13,7 @@ from heapq import merge
 from typing import Final
 
 from omnigraph_l1 import Table, unique_branch_name
-from omnigraph_l1.errors import BranchExists, Conflict, L1Error
+from omnigraph_l1.errors import BranchExists, Conflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.catalog_upkeep import CatalogUpkeep
 from omnigraph_l2._branches.names import is_owned_by
@@ -147,13 +147,13 @@ class GraphBranch:
             return pinned
         try:
             forked = pinned.fork(self.native, fresh=False)
-        except BranchExists:
+        except (BranchExists, OutcomeUnknown):
             forked = self._forked_before(path, pinned)
         failpoint(_FORKED)
         return self._root.remember(path, forked)
 
     def _forked_before(self, path: str, pinned: Table) -> Table:
-        """Take the fork that another writer made, or that one left that died; else another name."""
+        """Take the fork that is there: another's, or one's own, told or not; else another name."""
         try:
             existing = self._root.open(path, branch=self.native)
             if existing.versions()[:1] == [pinned.version]:

@@ -14,6 +14,7 @@ __all__ = [
     "ExpectedVersionMismatch",
     "LeaseLost",
     "OperationRepeated",
+    "OutcomeUnknown",
     "PublishConflict",
     "RowLevelCasContention",
     "RunConflict",
@@ -142,13 +143,26 @@ class LeaseLost(Conflict):
 
 
 @define(kw_only=True, slots=False)
-class CommitOutcomeUnknown(OmniGraphError):
-    """The reply to the publish was lost. It may have happened, or may happen yet."""
+class OutcomeUnknown(OmniGraphError):
+    """The reply to a write was lost. It may have happened, or may happen yet."""
+
+    kind: ClassVar[str] = "outcome_unknown"
+    place: str
+    detail: str
+
+    def __str__(self) -> str:
+        return (
+            f"It is not known whether a write to {self.place} happened: {self.detail}. When the "
+            "store answers again, look for what it was to make or remove before repeating it."
+        )
+
+
+@define(kw_only=True, slots=False)
+class CommitOutcomeUnknown(OutcomeUnknown):
+    """The same, of a publish: the commit is known by its id."""
 
     kind: ClassVar[str] = "commit_outcome_unknown"
-    place: str
     commit_id: str
-    detail: str
 
     def __str__(self) -> str:
         return (

@@ -18,7 +18,7 @@ from omnigraph_l2._errors.bad_input import (
     InvalidRequest,
 )
 from omnigraph_l2._errors.base import OmniGraphError
-from omnigraph_l2._errors.conflict import CommitOutcomeUnknown, TableContention
+from omnigraph_l2._errors.conflict import OutcomeUnknown, TableContention
 from omnigraph_l2._errors.damage import CorruptRepository, UsedAfterFork
 from omnigraph_l2._errors.presence import SnapshotExpired, UnknownBranch
 from omnigraph_l2._errors.storage import AccessDenied, StorageError, StorageFull, UnsafeStore
@@ -73,7 +73,7 @@ def translated(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911, PLR
         case l1.Conflict():
             return TableContention(place=place, detail=str(error))
         case l1.OutcomeUnknown():
-            return CommitOutcomeUnknown(place=place, commit_id=error.write_id, detail=error.detail)
+            return OutcomeUnknown(place=place, detail=error.detail)
         case l1.AccessDenied():
             return AccessDenied(place=place, detail=error.detail)
         case l1.StorageFull():
