@@ -6,6 +6,7 @@ Each session has an environment of its own, which a later run uses again. Versio
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -139,6 +140,11 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
-    """Show what the project does, on local disk."""
+    """Show what the project does, on local disk, and with Spark where Java is."""
     install(session, L1, L2)
-    session.run("python", "docs/examples/one_graph.py", *session.posargs)
+    java = "JAVA_HOME" in os.environ or shutil.which("java")
+    if java and "--no-spark" not in session.posargs:
+        session.log("Java is here, so Spark is shown, too. The first time it is a download of")
+        session.log("about 450 MB; to go without: python3 dev.py demo -- --no-spark")
+        install(session, SPARK)
+    session.run("python", "docs/examples/demo", *session.posargs)
