@@ -34,10 +34,10 @@ def docs(*numbers: int) -> list[dict[str, Any]]:
 def found(repo: Repository, number: int, branch: str = "main") -> tuple[list[str], list[str]]:
     """Search for one document: by its word, and by where it lies."""
     dataset = repo.snapshot(branch).dataset(DOC)
-    by_word = dataset.to_table(columns=["id"], full_text_query=f"word{number}")
+    by_word = dataset.to_table(columns=["id", "_score"], full_text_query=f"word{number}")
     place = pa.array([number + 0.2, 0.0, 0.0, 0.0], pa.float32())
     near = {"column": "place", "q": place, "k": 1, "nprobes": 100}
-    by_place = dataset.to_table(columns=["id"], nearest=near)
+    by_place = dataset.to_table(columns=["id", "_distance"], nearest=near)
     return by_word["id"].to_pylist(), by_place["id"].to_pylist()
 
 

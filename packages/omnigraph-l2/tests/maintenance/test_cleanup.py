@@ -176,6 +176,21 @@ def test_what_a_writer_has_not_published_stays(repo: Repository, another: Reposi
     assert people(another) == "a b c d x"
 
 
+def test_a_fork_that_is_not_published_stays_whole(repo: Repository, another: Repository) -> None:
+    """A branch that has published nothing of a table may be about to: no version of it goes."""
+    published(repo, *"ab")
+    native = repo.branches.create("side").native_branch
+    with repo.transaction("side") as tx:
+        for name in "cde":
+            tx.append(PERSON, [{"id": name, "age": 1}])
+            tx.read(PERSON)  # commits to the table
+        before = table_versions(repo, native)
+        another.cleanup(NOTHING, dry_run=False)
+        assert table_versions(another, native) == before
+    assert len(before) > 2
+    assert people(another, "side") == "a b c d e"
+
+
 def test_orphans_of_the_dead(local: Repository) -> None:
     """Files that no version names go after a week, and are counted apart."""
     published(local, *"ab")
