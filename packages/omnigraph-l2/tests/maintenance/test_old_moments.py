@@ -123,6 +123,18 @@ def test_a_cleanup_while_it_is_made(repo: Repository, another: Repository, what:
     assert repo.verify().ok
 
 
+def test_a_branch_of_which_only_the_log_is_made(repo: Repository, another: Repository) -> None:
+    """Nothing names it yet: a cleanup spares what is so young, and it becomes a whole branch."""
+    append(repo, "a")
+    with meanwhile("l2.branch.log_forked", lambda: another.cleanup(NOTHING, dry_run=False)):
+        native = repo.branches.create("side").native_branch
+    commit = append(repo, "b", branch="side")
+    repo.flush()
+    assert native in native_branches(repo, "_graph_commits.lance")
+    assert another.log("side")[0] == commit
+    assert another.verify().ok
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("what", ["tag", "branch"])
 def test_a_cleanup_that_slept_removes_nothing_more(local: Repository, what: str) -> None:
