@@ -47,6 +47,7 @@ PUBLIC: dict[str, set[str]] = {
         "new_ulid",
         "read_object",
         "remove_object",
+        "retry_conflicts",
         "table_path",
         "type_hash",
         "unique_branch_name",

@@ -19,6 +19,7 @@ from omnigraph_l1 import (
     TransactionKind,
     VersionRecord,
     classify,
+    retry_conflicts,
 )
 from omnigraph_l1.errors import CommitConflict, L1Error
 
@@ -33,7 +34,9 @@ def use(schema: pa.Schema, rows: pa.Table) -> int:
         commit: Commit = table.commit(staged, properties={"actor": "ann"})
     except CommitConflict as conflict:
         resolution: Resolution = conflict.resolution
-        raise RuntimeError(resolution.advice) from conflict
+        theirs: TransactionKind | None = conflict.theirs
+        again: str = conflict.ours.again if conflict.ours and conflict.retryable else ""
+        raise RuntimeError(resolution.advice, theirs, again, conflict.attempts) from conflict
     except L1Error as error:
         kind: str = error.kind
         raise RuntimeError(kind) from error
@@ -55,6 +58,16 @@ def use_columns(table: Table, rows: pa.Table) -> bool:
     together: Staged = emptied.stage_together([emptied.stage_append(rows)])
     unit: str | None = emptied.commit(together).table.config.get("unit")
     return emptied.has_branch("side") and unit is None
+
+
+def use_retries(table: Table, rows: pa.Table) -> int:
+    """A change that is computed again after each commit that it met."""
+
+    def change(table: Table) -> Commit:
+        return table.upsert(rows, key="id")
+
+    done: Commit = retry_conflicts(table, change, attempts=20, within=30.0)
+    return retry_conflicts(done.table, lambda newest: newest.count())
 
 
 def use_history(table: Table) -> str | None:

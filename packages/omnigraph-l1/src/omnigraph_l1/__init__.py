@@ -30,6 +30,7 @@ from omnigraph_l1._table import (
     list_objects,
     read_object,
     remove_object,
+    retry_conflicts,
     unique_branch_name,
 )
 from omnigraph_l1._ulid import new_ulid
@@ -73,6 +74,7 @@ __all__ = [
     "new_ulid",
     "read_object",
     "remove_object",
+    "retry_conflicts",
     "table_path",
     "type_hash",
     "unique_branch_name",

@@ -2,6 +2,6 @@
 
 from omnigraph_l1._conflicts.evaluating import conflict
 from omnigraph_l1._conflicts.facts import ConflictFacts
-from omnigraph_l1._conflicts.kinds import TransactionKind
+from omnigraph_l1._kinds import TransactionKind
 
 __all__ = ["ConflictFacts", "TransactionKind", "conflict"]

@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from omnigraph_l1._conflicts.kinds import TransactionKind as Kind
+from omnigraph_l1._kinds import TransactionKind as Kind
 from omnigraph_l1._resolution import Resolution
 
 __all__ = ["DEVIATIONS", "NEVER_COMMITTED", "OBSERVED_WITH", "UNSPECIFIED", "Deviation"]

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from omnigraph_l1._conflicts.facts import NOTHING_KNOWN, ConflictFacts
-from omnigraph_l1._conflicts.kinds import TransactionKind
 from omnigraph_l1._conflicts.rules import RULES, Clause, Rule
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1.errors import InvalidName
 

@@ -20,8 +20,8 @@ from omnigraph_l1._conflicts.deviations import (
 )
 from omnigraph_l1._conflicts.evaluating import conflict, rules_between
 from omnigraph_l1._conflicts.facts import Fact
-from omnigraph_l1._conflicts.kinds import TransactionKind
 from omnigraph_l1._conflicts.rules import ALWAYS, RULES, Clause, Condition
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._resolution import Resolution
 
 __all__ = ["page"]

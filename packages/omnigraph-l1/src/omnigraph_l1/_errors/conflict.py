@@ -8,6 +8,7 @@ from attrs import define
 
 from omnigraph_l1._errors._words import branch_words
 from omnigraph_l1._errors.base import L1Error
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._resolution import Resolution
 
 __all__ = [
@@ -29,7 +30,10 @@ class Conflict(L1Error):
 
 @define(kw_only=True, slots=False)
 class CommitConflict(Conflict):
-    """Lance refused a commit because of another commit. ``resolution`` says what helps."""
+    """Lance refused a commit because of another commit. ``resolution`` says what helps.
+
+    ``retry_conflicts`` does it, as often as it makes sense.
+    """
 
     kind: ClassVar[str] = "commit_conflict"
     place: str
@@ -38,11 +42,29 @@ class CommitConflict(Conflict):
     base_version: int
     resolution: Resolution
     detail: str
+    ours: TransactionKind | None = None
+    """The operation that was refused. ``ours.again`` says what computing it again does."""
+    theirs: TransactionKind | None = None
+    """The operation that came first; None where Lance does not tell."""
+    their_version: int | None = None
+    """The version that it made."""
+    attempts: int = 1
+    """How often it was tried."""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same change, computed again on the newest version, can succeed."""
+        return self.resolution is Resolution.RETRYABLE
 
     def __str__(self) -> str:
+        met = "another commit" if self.theirs is None else f"a commit of kind {self.theirs.value}"
+        where = "" if self.their_version is None else f" in version {self.their_version}"
+        tried = "" if self.attempts == 1 else f" It was tried {self.attempts} times."
+        again = "" if self.ours is None else f" Computed again, it {self.ours.again}."
         return (
             f"The {self.operation} on {self.place} ({branch_words(self.branch)}), based on version "
-            f"{self.base_version}, met another commit: {self.detail}. {self.resolution.advice}"
+            f"{self.base_version}, met {met}{where}: {self.detail}.{tried} "
+            f"{self.resolution.advice}{again}"
         )
 
 

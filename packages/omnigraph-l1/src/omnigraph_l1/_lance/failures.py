@@ -17,6 +17,7 @@ from typing import Final
 import lance.commit
 import pyarrow as pa
 
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._places import Place
 from omnigraph_l1._places.failures import harmless, without_body
 from omnigraph_l1._resolution import Resolution
@@ -38,6 +39,7 @@ __all__ = [
     "classify",
     "lance_border",
     "lance_calls",
+    "met",
     "symptom",
     "words",
 ]
@@ -126,6 +128,10 @@ _COMPILED = tuple((meaning, re.compile(text, re.IGNORECASE)) for meaning, text i
 _NOISE = re.compile(
     r"^Invalid user input: |(, )?(location: )?(/home/runner|/rustc|/root)/\S+:\d+:\d+,?"
 )
+_MET = re.compile(
+    r"(?:This )?\b(\w+) (?:transaction|target) .*concurrent (?:transaction )?(\w+) at version (\d+)"
+)
+_KINDS = {kind.value: kind for kind in TransactionKind}
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 _ERRNO = {
     errno.EACCES: Symptom.DENIED,
@@ -161,6 +167,15 @@ def classify(error: BaseException) -> Resolution | None:
     }.get(symptom(error))  # type: ignore[arg-type]  # None is simply not there
 
 
+def met(error: BaseException) -> tuple[TransactionKind, TransactionKind, int] | None:
+    """Tell which operation was refused, which came first, and its version, where Lance says so."""
+    found = _MET.search(str(error))
+    if found is None:
+        return None
+    ours, theirs = _KINDS.get(found[1]), _KINDS.get(found[2])
+    return None if ours is None or theirs is None else (ours, theirs, int(found[3]))
+
+
 def words(error: BaseException) -> str:
     """Lance's words on one line, without the places of its source code, and without secrets."""
     return " ".join(_NOISE.sub("", without_body(str(error))).split()).rstrip(",. ")
@@ -185,6 +200,7 @@ class LanceFailure(Exception):  # it never leaves the package
         self.symptom = symptom(cause)
         self.resolution = classify(cause)
         self.words = words(cause)
+        self.met = met(cause)
 
     def at(self, place: Place) -> L1Error:
         """Give the error of ours that does not depend on what was being done."""

@@ -18,6 +18,7 @@ from omnigraph_l1._table.opening import Caches
 from omnigraph_l1._table.pinned import Durability
 from omnigraph_l1._table.reading import FragmentFiles
 from omnigraph_l1._table.refs import BranchInfo, TagInfo, unique_branch_name
+from omnigraph_l1._table.retrying import retry_conflicts
 from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
 from omnigraph_l1._table.staging import Staged
 from omnigraph_l1._table.table import Commit, Table
@@ -47,5 +48,6 @@ __all__ = [
     "list_objects",
     "read_object",
     "remove_object",
+    "retry_conflicts",
     "unique_branch_name",
 ]

@@ -13,6 +13,7 @@ from lance import Transaction
 
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._lance.failures import LanceFailure
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table.arguments import checked_id, checked_kind, checked_texts
@@ -111,4 +112,5 @@ def _refuse_behind(pinned: Pinned, staged: Staged) -> None:
             base_version=pinned.version,
             resolution=Resolution.RETRYABLE,
             detail=f"the head is version {head} by now",
+            ours=TransactionKind.OVERWRITE,
         )

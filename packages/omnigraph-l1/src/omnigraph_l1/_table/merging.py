@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._lance.failures import LanceFailure, lance_calls
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.fitting import ArrowData, fit
@@ -59,7 +60,9 @@ def merge_exclusively(pinned: Pinned, data: ArrowData, *, key: str, write_id: st
                     .execute(rows)
                 )
         except LanceFailure as failure:
-            raise commit_error(pinned, "merge", failure, write_id) from failure.cause
+            raise commit_error(
+                pinned, "merge", failure, write_id, ours=TransactionKind.UPDATE
+            ) from failure.cause
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)

@@ -7,12 +7,14 @@ neither find it nor rule it out, ``OutcomeUnknown`` names the id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 from lance import LanceDataset, LanceOperation, Transaction
 
 from omnigraph_l1._events import emit
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
 from omnigraph_l1._lance.transactions import read_transaction, same_change
 from omnigraph_l1._resolution import Resolution
@@ -29,6 +31,11 @@ from omnigraph_l1.errors import (
 
 __all__ = ["Outcome", "commit_error", "commit_once", "failed_write_error", "unchanged"]
 
+_Met = tuple[TransactionKind, TransactionKind, int]
+"""Ours, theirs, and the version that theirs made."""
+
+_KINDS = {kind.value: kind for kind in TransactionKind}
+_NOTHING_READ: Mapping[int, Transaction] = MappingProxyType({})
 _NOT_THERE = frozenset({Symptom.VERSION_MISSING, Symptom.MISSING, Symptom.TORN})
 
 
@@ -74,7 +81,8 @@ def commit_once(pinned: Pinned, transaction: Transaction, operation: str) -> Lan
                 max_retries=0,
             )
     except LanceFailure as failure:
-        landed = _find_own(pinned, transaction, failure)
+        between: dict[int, Transaction] = {}
+        landed = _find_own(pinned, transaction, failure, between)
         if landed is not None:
             emit("lost_reply_resolved", place=str(pinned.place), version=landed.version)
             return landed
@@ -82,19 +90,31 @@ def commit_once(pinned: Pinned, transaction: Transaction, operation: str) -> Lan
             transaction.operation, LanceOperation.Restore
         ):
             at_version(pinned, transaction.operation.version)  # it says what is wrong with it
-        raise commit_error(pinned, operation, failure, transaction.uuid) from failure.cause
+        ours = _KINDS.get(type(transaction.operation).__name__)
+        raise commit_error(
+            pinned, operation, failure, transaction.uuid, ours=ours, between=between
+        ) from failure.cause
 
 
 def _find_own(
-    pinned: Pinned, transaction: Transaction, failure: LanceFailure
+    pinned: Pinned,
+    transaction: Transaction,
+    failure: LanceFailure,
+    between: dict[int, Transaction],
 ) -> LanceDataset | None:
-    """Look for one's own commit after a failure: the reply may have been lost, not the write."""
+    """Look for one's own commit after a failure: the reply may have been lost, not the write.
+
+    The records that are read on the way are put down in ``between``, by version.
+    """
     used_in: int | None = None
     try:
         head = latest(pinned)
         for version in range(head.version, pinned.version, -1):
             found = _read(head.dataset, version)
-            if found is None or found.uuid != transaction.uuid:
+            if found is None:
+                continue
+            between[version] = found
+            if found.uuid != transaction.uuid:
                 continue
             if same_change(found, transaction):
                 with lance_calls():
@@ -128,17 +148,36 @@ def _read(dataset: LanceDataset, version: int) -> Transaction | None:
         raise
 
 
-def commit_error(pinned: Pinned, operation: str, failure: LanceFailure, write_id: str) -> L1Error:
+def commit_error(
+    pinned: Pinned,
+    operation: str,
+    failure: LanceFailure,
+    write_id: str,
+    *,
+    ours: TransactionKind | None,
+    between: Mapping[int, Transaction] = _NOTHING_READ,
+) -> L1Error:
     """Tell what came first, or what went wrong."""
     if failure.resolution is not None:
-        return _conflict(pinned, operation, failure.resolution, failure.words)
+        met = failure.met or _met(ours, between)
+        told = failure.words
+        return _conflict(pinned, operation, failure.resolution, told, ours=ours, met=met)
     if failure.symptom in {Symptom.TORN, None}:
         # Lance reads what each version in between changed, and may panic at what it finds.
         damaged = _damaged_since(pinned)
         if damaged:
             detail = f"version {damaged[0]} is damaged, so that what it changed is not known"
-            return _conflict(pinned, operation, Resolution.RETRYABLE, detail)
+            return _conflict(pinned, operation, Resolution.RETRYABLE, detail, ours=ours)
     return failed_write_error(pinned, failure, write_id)
+
+
+def _met(ours: TransactionKind | None, between: Mapping[int, Transaction]) -> _Met | None:
+    """Where Lance names nobody: only one commit can be meant where only one came between."""
+    if ours is None or len(between) != 1:
+        return None
+    ((version, record),) = between.items()
+    theirs = _KINDS.get(type(record.operation).__name__)
+    return None if theirs is None else (ours, theirs, version)
 
 
 def _damaged_since(pinned: Pinned) -> Sequence[int]:
@@ -149,7 +188,13 @@ def _damaged_since(pinned: Pinned) -> Sequence[int]:
 
 
 def _conflict(
-    pinned: Pinned, operation: str, resolution: Resolution, detail: str
+    pinned: Pinned,
+    operation: str,
+    resolution: Resolution,
+    detail: str,
+    *,
+    ours: TransactionKind | None,
+    met: _Met | None = None,
 ) -> CommitConflict:
     emit(
         "conflict",
@@ -166,6 +211,9 @@ def _conflict(
         base_version=pinned.version,
         resolution=resolution,
         detail=detail,
+        ours=met[0] if met else ours,
+        theirs=met[1] if met else None,
+        their_version=met[2] if met else None,
     )
 
 

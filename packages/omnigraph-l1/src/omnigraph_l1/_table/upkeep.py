@@ -16,6 +16,7 @@ from lance.optimize import Compaction
 
 from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._kinds import TransactionKind
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._table.arguments import checked_count, checked_list, checked_version
 from omnigraph_l1._table.committing import ready_to_write
@@ -76,7 +77,9 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
                 Compaction.commit(moving, rewrites)
                 moving = moving.checkout_version((pinned.branch, moving.version))
         except LanceFailure as failure:
-            raise commit_error(pinned, "compaction", failure, "") from failure.cause
+            raise commit_error(
+                pinned, "compaction", failure, "", ours=TransactionKind.REWRITE
+            ) from failure.cause
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)

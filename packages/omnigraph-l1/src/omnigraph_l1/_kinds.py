@@ -1,7 +1,8 @@
 """The operations that a Lance transaction can hold: what each does, and what it needs first.
 
 Always: a value is the name by which Lance's specification, its texts and its records call the
-operation. Which operation stands in the way of which is not said here: that is ``rules``.
+operation. Which operation stands in the way of which is not said here: that is
+``_conflicts.rules``. A leaf of the package.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ class TransactionKind(Enum):
         """What the operation does, in a sentence or two."""
         return _SUMMARIES[self]
 
+    @property
+    def again(self) -> str:
+        """What computing the operation again does, when another one came first."""
+        return _AGAIN[self]
+
 
 _SUMMARIES: Final = {
     TransactionKind.APPEND: "Adds rows in new fragments.",
@@ -64,4 +70,24 @@ _SUMMARIES: Final = {
     TransactionKind.DATA_REPLACEMENT: "Puts new files in the place of columns of fragments.",
     TransactionKind.UPDATE_MEM_WAL_STATE: "Moves the state of the write-ahead log on.",
     TransactionKind.UPDATE_BASES: "Adds places where data files may lie.",
+}
+
+_AGAIN: Final = {
+    TransactionKind.APPEND: "adds the same rows to the newest version",
+    TransactionKind.DELETE: "looks for the rows once more, and deletes those that match now",
+    TransactionKind.OVERWRITE: "replaces what the other commit wrote, too",
+    TransactionKind.CREATE_INDEX: "builds the index over the rows as they are now",
+    TransactionKind.REWRITE: "plans anew, over the fragments as they are now",
+    TransactionKind.MERGE: "adds the columns to the table as it is now",
+    TransactionKind.PROJECT: "changes the columns that there are now",
+    TransactionKind.RESTORE: "brings the same content back, over what the other commit made",
+    TransactionKind.RESERVE_FRAGMENTS: "sets further fragment ids aside",
+    TransactionKind.CLONE: "fails again: a clone is the first version of its dataset",
+    TransactionKind.UPDATE: (
+        "compares with the rows of now, and replaces what the other commit wrote in the same rows"
+    ),
+    TransactionKind.UPDATE_CONFIG: "sets its values over those of the other commit",
+    TransactionKind.DATA_REPLACEMENT: "writes the columns for the rows as they are now",
+    TransactionKind.UPDATE_MEM_WAL_STATE: "goes on from the state that the other commit left",
+    TransactionKind.UPDATE_BASES: "adds its places beside those of the other commit",
 }
