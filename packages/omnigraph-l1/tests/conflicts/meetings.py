@@ -1,252 +1,185 @@
-"""Operations that meet: which kind each is, what it touches, and how to do it with pylance.
+"""Who meets whom, where, and what the rules say of it.
 
-A meeting is of two handles, opened at version 2 (rows a and b in fragment 0, c in fragment 1),
-that commit one after the other. Those of the substrate's matrix were measured there, under the
-same names; those in ``MORE`` are done here.
+A meeting is of two handles that were opened at one version, and commit one after the other. All
+pairs of ``EVERYWHERE`` meet, and those pairs beside that a condition of a rule needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from enum import Enum
 from itertools import product
-from uuid import uuid4
+from pathlib import Path
 
 import attrs
-import pyarrow as pa
-from lance import DatasetBasePath, LanceDataset, LanceOperation
-from lance.file import LanceFileWriter
-from lance.fragment import DataFile, write_fragments
+import lance
+from lance import LanceDataset
 
-from omnigraph_l1 import ConflictFacts, Resolution, TransactionKind, conflict
+from omnigraph_l1 import ConflictFacts, Resolution, TransactionKind, classify, conflict
 
-from ..substrate._support import commit, delete, people, upsert  # noqa: TID252
-from ..substrate.test_conflict_matrix import OPERATIONS  # noqa: TID252
+from ..substrate._support import KEYED, PLAIN, append, people  # noqa: TID252
+from .operations import EVERYWHERE, OPERATIONS
 
-Step = Callable[[LanceDataset], object]
 BADNESS = list(Resolution)
 
 
-@attrs.frozen(kw_only=True)
-class Touched:
-    """The kinds of one operation (a compaction is two commits), and what the facts follow from."""
+class Scene(Enum):
+    """The dataset that both have opened. Its value says what is special about it."""
 
-    kinds: tuple[TransactionKind, ...]
-    fragments: frozenset[int] = frozenset()
-    rows: frozenset[str] = frozenset()
-    keys: frozenset[str] = frozenset()
-    fields: frozenset[str] = frozenset()
-    base: frozenset[str] = frozenset()
-    reuse_index: bool = False
+    STABLE = ""
+    KEYED = "key annotated"
+    PLAIN = "unstable row ids"
+    REUSE = "reuse index"
 
 
-def _touched(kinds: str, fragments: str = "", **more: str | bool) -> Touched:
-    sets = {name: frozenset(what.split()) for name, what in more.items() if isinstance(what, str)}
-    return Touched(
-        kinds=tuple(TransactionKind(kind) for kind in kinds.split()),
-        fragments=frozenset(int(one) for one in fragments.split()),
-        reuse_index=bool(more.get("reuse_index")),
-        **sets,
+@attrs.frozen
+class Meeting:
+    """Ours commits after theirs, each on the version before both."""
+
+    ours: str
+    theirs: str
+    scene: Scene = Scene.STABLE
+
+    def __str__(self) -> str:
+        where = f" ({self.scene.value})" if self.scene.value else ""
+        return f"{self.ours} over {self.theirs}{where}"
+
+    @property
+    def facts(self) -> ConflictFacts:
+        """All that there is to know of it: nothing is left unknown."""
+        mine, other = OPERATIONS[self.ours], OPERATIONS[self.theirs]
+        return ConflictFacts(
+            overlap=bool(mine.fragments & other.fragments),
+            same_rows=bool(mine.rows & other.rows),
+            same_key=bool(mine.keys & other.keys),
+            same_field=bool(mine.fields & other.fields),
+            indexed_field=bool(mine.fields & other.fields),
+            stable_row_ids=self.scene in {Scene.STABLE, Scene.KEYED},
+            our_reuse_index=mine.reuse_index,
+            their_reuse_index=other.reuse_index,
+            same_index=bool(mine.index) and mine.index == other.index,
+            same_base=bool(mine.base & other.base),
+        )
+
+    @property
+    def pairs(self) -> list[tuple[TransactionKind, TransactionKind]]:
+        """The kinds that meet: a compaction is two commits."""
+        return list(product(OPERATIONS[self.ours].kinds, OPERATIONS[self.theirs].kinds))
+
+    @property
+    def specified(self) -> Resolution:
+        """What the rules say; of an operation that is two commits, the worse one counts."""
+        return max((conflict(*pair, self.facts) for pair in self.pairs), key=BADNESS.index)
+
+
+def _special() -> Iterator[Meeting]:
+    for line in _SPECIAL.strip().splitlines():
+        ours, _, others = line.partition(" over ")
+        for theirs in others.split(", "):
+            keyed = "insert" in ours + theirs
+            yield Meeting(ours.strip(), theirs.strip(), Scene.KEYED if keyed else Scene.STABLE)
+    for scene, lines in ((Scene.PLAIN, _PLAIN), (Scene.REUSE, _REUSE)):
+        for line in lines.strip().splitlines():
+            ours, _, others = line.partition(" over ")
+            for theirs in others.split(", "):
+                yield Meeting(ours.strip(), theirs.strip(), scene)
+
+
+_SPECIAL = """
+delete a over delete b, upsert b, update all of 0, replace x in 1, compact e f
+update a over update a, delete a, delete b, upsert b
+upsert a over upsert b, delete b, replace x in 1, compact e f
+update column of 0 over upsert b, delete b, replace x in 1
+insert k over insert k, insert m, delete a, update a, upsert a, append
+append over insert k
+compact over replace x in 1
+compact c d over compact e f, replace x in 1, index id in 0
+index over config j
+index id in 0 over compact e f, compact c d, replace x in 0, replace id in 0
+index x in 1 over index id in 0, replace x in 1
+index of one name over index of one name
+config over config j, table metadata
+table metadata over overwrite, table metadata
+schema metadata over schema metadata j
+schema metadata j over schema metadata
+field metadata over overwrite, restore, add column, field metadata
+restore over field metadata, table metadata
+add column over field metadata, table metadata
+overwrite with retries over config j, schema metadata j
+replace x in 0 over update a, update all of 0, index id in 0, replace x in 1, replace id in 0
+replace x in 1 over upsert a, compact e f
+replace id in 0 over replace x in 0, index x in 1, drop column
+base p over base p elsewhere, base q
+"""
+
+_PLAIN = """
+index over compact, compact c d, deferred c d
+index x in 1 over compact c d, compact e f, deferred c d
+index id in 0 over compact c d, deferred c d
+compact over index, index x in 1
+compact c d over index, index x in 1, index id in 0, compact e f, deferred e f
+deferred c d over index, index x in 1, index id in 0, deferred c d, deferred e f, compact e f
+deferred e f over index x in 1
+delete c over compact c d, deferred c d
+upsert c over compact c d, deferred c d
+"""
+
+_REUSE = """
+deferred e f over trim reuse index, append
+compact e f over trim reuse index
+trim reuse index over deferred e f, compact e f, trim reuse index, index id in 0, append
+index id in 0 over trim reuse index, deferred e f
+"""
+
+MEETINGS = tuple(
+    dict.fromkeys(
+        [
+            *(
+                Meeting(ours, theirs)
+                for ours, theirs in product(EVERYWHERE, EVERYWHERE)
+                if OPERATIONS[ours].never != "ours" and OPERATIONS[theirs].never != "theirs"
+            ),
+            *_special(),
+        ]
     )
+)
 
 
-TOUCHED: dict[str, Touched] = {
-    "append": _touched("Append"),
-    "delete a": _touched("Delete", "0", rows="a"),
-    "delete b": _touched("Delete", "0", rows="b"),
-    "update a": _touched("Update", "0", rows="a"),
-    "upsert a": _touched("Update", "0", rows="a"),
-    "upsert b": _touched("Update", "0", rows="b"),
-    "upsert new": _touched("Update"),
-    "overwrite": _touched("Overwrite"),
-    "restore": _touched("Restore"),
-    "compact": _touched("ReserveFragments Rewrite", "0 1"),
-    "index": _touched("CreateIndex", "0 1", fields="id"),
-    "drop column": _touched("Project"),
-    "add column": _touched("Merge", "0 1"),
-    "config": _touched("UpdateConfig", keys="config:k"),
-    "schema metadata": _touched("UpdateConfig", keys="schema:k"),
-    # Those below are in MORE only.
-    "overwrite with retries": _touched("Overwrite"),
-    "insert k": _touched("Update", keys="row:k"),
-    "insert m": _touched("Update", keys="row:m"),
-    "delete all of 0": _touched("Delete", "0", rows="a b"),
-    "update all of 0": _touched("Update", "0", rows="a b"),
-    "schema metadata j": _touched("UpdateConfig", keys="schema:j"),
-    "field metadata": _touched("UpdateConfig", keys="field:k"),
-    "table metadata": _touched("UpdateConfig", keys="table:k"),
-    "index x in 1": _touched("CreateIndex", "1", fields="x"),
-    "index id in 0": _touched("CreateIndex", "0", fields="id"),
-    "replace x in 0": _touched("DataReplacement", "0", fields="x"),
-    "replace x in 1": _touched("DataReplacement", "1", fields="x"),
-    "replace id in 0": _touched("DataReplacement", "0", fields="id"),
-    "deferred compact": _touched("ReserveFragments Rewrite", "0 1", reuse_index=True),
-    "base p": _touched("UpdateBases", base="p"),
-    "base p elsewhere": _touched("UpdateBases", base="p"),
-    "base q": _touched("UpdateBases", base="q"),
-}
-
-
-def facts_of(ours: str, theirs: str, *, stable_row_ids: bool = True) -> ConflictFacts:
-    """Say all that there is to know of a meeting: nothing is left unknown."""
-    mine, other = TOUCHED[ours], TOUCHED[theirs]
-    return ConflictFacts(
-        overlap=bool(mine.fragments & other.fragments),
-        same_rows=bool(mine.rows & other.rows),
-        same_key=bool(mine.keys & other.keys),
-        same_field=bool(mine.fields & other.fields),
-        indexed_field=bool(mine.fields & other.fields),
-        stable_row_ids=stable_row_ids,
-        our_reuse_index=mine.reuse_index,
-        their_reuse_index=other.reuse_index,
-        same_index=False,
-        same_base=bool(mine.base & other.base),
+def stage(place: Path, scene: Scene) -> None:
+    """Make the dataset of a scene."""
+    stable = scene in {Scene.STABLE, Scene.KEYED}
+    dataset = lance.write_dataset(
+        people("a", "b", schema=KEYED if scene is Scene.KEYED else PLAIN),
+        str(place),
+        data_storage_version="2.2",
+        enable_stable_row_ids=stable,
     )
+    for row in "cdef":
+        dataset = append(dataset, row)
+    if not stable:
+        dataset.create_scalar_index("x", "BTREE")
+    if scene is Scene.REUSE:
+        OPERATIONS["deferred c d"].step(lance.dataset(str(place)))
 
 
-def specified(ours: str, theirs: str, *, stable_row_ids: bool = True) -> Resolution:
-    """Ask the rules; of an operation that is two commits, the worse one counts."""
-    facts = facts_of(ours, theirs, stable_row_ids=stable_row_ids)
-    pairs = product(TOUCHED[ours].kinds, TOUCHED[theirs].kinds)
-    return max((conflict(*pair, facts) for pair in pairs), key=BADNESS.index)
+def meet(place: Path, meeting: Meeting) -> Resolution:
+    """Let two handles commit, one after the other, and tell how the second one fared."""
+    mine, other = _opened(place), _opened(place)
+    OPERATIONS[meeting.theirs].step(other)
+    try:
+        OPERATIONS[meeting.ours].step(mine)
+    except Exception as error:
+        outcome = classify(error)
+        if outcome is None:
+            raise
+        return outcome
+    return Resolution.COMPATIBLE
+
+
+def _opened(place: Path) -> LanceDataset:
+    return lance.dataset(str(place))
 
 
 def lands(outcome: Resolution) -> bool:
     """Tell whether ours is in a version then; combined or not, that looks the same."""
     return outcome in {Resolution.COMPATIBLE, Resolution.REBASABLE}
-
-
-def _overwrite(dataset: LanceDataset) -> None:
-    written = write_fragments(people("o", schema=dataset.schema), dataset, mode="overwrite")
-    commit(dataset, LanceOperation.Overwrite(dataset.schema, written), max_retries=5)
-
-
-def _replace(column: str, fragment: int) -> Step:
-    def step(dataset: LanceDataset) -> None:
-        rows = dataset.get_fragment(fragment).physical_rows
-        values = [9] * rows if column == "x" else ["r"] * rows
-        field = dataset.schema.field(column)
-        data = pa.table({column: values}, schema=pa.schema([field]))
-        name = f"{uuid4()}.lance"
-        with LanceFileWriter(f"{dataset.uri}/data/{name}", data.schema, version="2.2") as writer:
-            writer.write_batch(data)
-        ids = [one.id() for one in dataset.lance_schema.fields() if one.name() == column]
-        file = DataFile(name, ids, [0], file_major_version=2, file_minor_version=2)
-        group = LanceOperation.DataReplacementGroup(fragment, file)
-        commit(dataset, LanceOperation.DataReplacement([group]))
-
-    return step
-
-
-def _index(column: str, fragment: int) -> Step:
-    def step(dataset: LanceDataset) -> None:
-        made = dataset.create_index_uncommitted(
-            column, "BTREE", name=f"{column}_of_{fragment}", fragment_ids=[fragment]
-        )
-        commit(dataset, LanceOperation.CreateIndex([made], []))
-
-    return step
-
-
-def _metadata(which: str, key: str) -> Step:
-    def step(dataset: LanceDataset) -> None:
-        update = LanceOperation.UpdateMap({key: "1"})
-        argument = {0: update} if which == "field" else update
-        commit(dataset, LanceOperation.UpdateConfig(**{f"{which}_metadata_updates": argument}))
-
-    return step
-
-
-def _base(name: str, path: str) -> Step:
-    return lambda dataset: dataset.add_bases([DatasetBasePath(f"{dataset.uri}-{path}", name=name)])
-
-
-STEPS: dict[str, Step] = {
-    **OPERATIONS,
-    "overwrite with retries": _overwrite,
-    "insert k": lambda ds: upsert(ds, "k"),
-    "insert m": lambda ds: upsert(ds, "m"),
-    "delete all of 0": lambda ds: delete(ds, "a", "b"),
-    "update all of 0": lambda ds: upsert(ds, "a", "b"),
-    "schema metadata j": _metadata("schema", "j"),
-    "field metadata": _metadata("field", "k"),
-    "table metadata": _metadata("table", "k"),
-    "index x in 1": _index("x", 1),
-    "index id in 0": _index("id", 0),
-    "replace x in 0": _replace("x", 0),
-    "replace x in 1": _replace("x", 1),
-    "replace id in 0": _replace("id", 0),
-    "deferred compact": lambda ds: ds.optimize.compact_files(defer_index_remap=True),
-    "base p": _base("p", "one"),
-    "base p elsewhere": _base("p", "two"),
-    "base q": _base("q", "three"),
-}
-
-C, R, X = Resolution.COMPATIBLE, Resolution.RETRYABLE, Resolution.INCOMPATIBLE
-
-MORE: dict[tuple[str, str], Resolution] = {
-    ("overwrite with retries", "append"): C,
-    ("overwrite with retries", "delete a"): C,
-    ("overwrite with retries", "restore"): C,
-    ("overwrite with retries", "compact"): C,
-    ("overwrite with retries", "index"): C,
-    ("overwrite with retries", "drop column"): C,
-    ("overwrite with retries", "config"): C,
-    ("overwrite with retries", "overwrite"): R,
-    ("insert k", "insert k"): R,
-    ("insert k", "insert m"): C,
-    ("insert k", "delete a"): C,
-    ("insert k", "update a"): R,
-    ("insert k", "append"): R,
-    ("append", "insert k"): C,
-    ("config", "table metadata"): C,
-    ("table metadata", "overwrite"): C,
-    ("schema metadata j", "schema metadata"): X,
-    ("field metadata", "overwrite"): X,
-    ("field metadata", "restore"): X,
-    ("field metadata", "add column"): R,
-    ("restore", "field metadata"): X,
-    ("restore", "table metadata"): C,
-    ("add column", "field metadata"): R,
-    ("add column", "table metadata"): C,
-    ("index x in 1", "index id in 0"): C,
-    ("index x in 1", "replace x in 0"): R,
-    ("index x in 1", "replace x in 1"): R,
-    ("index id in 0", "replace x in 0"): C,
-    ("replace x in 0", "append"): C,
-    ("replace x in 0", "delete a"): C,
-    ("replace x in 0", "delete all of 0"): X,
-    ("replace x in 0", "update a"): R,
-    ("replace x in 0", "update all of 0"): X,
-    ("replace x in 1", "update a"): C,
-    ("replace x in 0", "index x in 1"): R,
-    ("replace x in 0", "index id in 0"): C,
-    ("replace x in 0", "replace x in 0"): R,
-    ("replace x in 0", "replace x in 1"): C,
-    ("replace id in 0", "replace x in 0"): C,
-    ("replace x in 0", "compact"): R,
-    ("replace x in 0", "add column"): R,
-    ("replace x in 0", "drop column"): X,
-    ("replace x in 0", "overwrite"): X,
-    ("replace x in 0", "restore"): X,
-    ("delete a", "replace x in 0"): R,
-    ("delete a", "replace x in 1"): C,
-    ("upsert a", "replace x in 0"): R,
-    ("upsert a", "replace x in 1"): C,
-    ("compact", "replace x in 0"): R,
-    ("add column", "replace x in 0"): R,
-    ("drop column", "replace x in 0"): C,
-    ("base p", "base p elsewhere"): X,
-    ("base p", "base q"): C,
-    ("base p", "overwrite"): C,
-}
-"""Ours, theirs, and how ours fared. Row ids are stable."""
-
-UNSTABLE: dict[tuple[str, str], Resolution] = {
-    ("index", "compact"): R,
-    ("compact", "index"): R,
-    ("index", "deferred compact"): C,
-    ("deferred compact", "index"): C,
-    ("deferred compact", "deferred compact"): R,
-}
-"""The same without stable row ids, which a deferred compaction does not go with. Column x has an
-index, so that there is something to defer."""

@@ -5,129 +5,168 @@ Fails when pylance changes, when a rule changes, and when a deviation is listed 
 
 from __future__ import annotations
 
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import lance
 import pytest
 from lance import LanceDataset, LanceOperation
 
-from omnigraph_l1 import Resolution, TransactionKind, classify
-from omnigraph_l1._conflicts.deviations import (
-    DEVIATIONS,
-    NEVER_COMMITTED,
-    OBSERVED_WITH,
-    UNSPECIFIED,
-)
+from omnigraph_l1 import Resolution, Table, TransactionKind
+from omnigraph_l1._conflicts.coverage import BY_HAND, NOT_RUN, RUN
+from omnigraph_l1._conflicts.deviations import DEVIATIONS, OBSERVED_WITH, UNSPECIFIED
 
-from ..substrate._support import KEYED, PLAIN, again, append, people  # noqa: TID252
-from ..substrate.test_conflict_matrix import MATRIX, OPERATIONS, VERDICTS  # noqa: TID252
-from .meetings import MORE, STEPS, TOUCHED, UNSTABLE, lands, specified
+from .covering import covered, wanted
+from .meetings import MEETINGS, Meeting, Scene, lands, meet, stage
+from .operations import EVERYWHERE, OPERATIONS
 
-
-def _base(place: Path, *, keyed: bool = False, stable_row_ids: bool = True) -> LanceDataset:
-    first = lance.write_dataset(
-        people("a", "b", schema=KEYED if keyed else PLAIN),
-        str(place),
-        data_storage_version="2.2",
-        enable_stable_row_ids=stable_row_ids,
-    )
-    return append(first, "c")
+MEETINGS_OF = defaultdict(list)
+for _meeting in MEETINGS:
+    MEETINGS_OF[_meeting.ours].append(_meeting)
 
 
-def _meet(base: LanceDataset, ours: str, theirs: str) -> Resolution:
-    mine, other = again(base), again(base)
-    STEPS[theirs](other)
-    try:
-        STEPS[ours](mine)
-    except Exception as error:
-        outcome = classify(error)
-        if outcome is None:
-            raise
-        return outcome
-    return Resolution.COMPATIBLE
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> dict[Scene, Path]:
+    """A dataset for each scene, to be copied."""
+    root = tmp_path_factory.mktemp("scenes")
+    for scene in Scene:
+        stage(root / scene.name, scene)
+    return {scene: root / scene.name for scene in Scene}
 
 
-def _in_the_matrix() -> dict[tuple[str, str], Resolution]:
-    """Read what the substrate's matrix saw: its lines are theirs, its columns ours."""
-    seen = {letter: _meaning(verdict) for letter, verdict in VERDICTS.items()}
-    return {
-        (ours, theirs): seen[letter]
-        for theirs, line in MATRIX.items()
-        for ours, letter in zip(OPERATIONS, line.split(), strict=True)
-    }
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """Where a meeting takes place; removed, because there are many."""
+    yield tmp_path / "t"
+    shutil.rmtree(tmp_path / "t", ignore_errors=True)
 
 
-def _meaning(verdict: tuple[str, str, bool | None] | None) -> Resolution:
-    if verdict is None:
-        return Resolution.COMPATIBLE
-    outcome = classify(OSError(verdict[1]))
-    assert outcome is not None
-    return outcome
-
-
-def test_rules_and_pylance_differ_where_it_is_listed_and_nowhere_else() -> None:
-    """All meetings, of the matrix and of those here: the rules tell how each ended, or it is in
-    the list of deviations with what is specified and what was seen.
-    """
-    seen = {**_in_the_matrix(), **MORE}
-    found = {
-        meeting: (specified(*meeting), outcome)
-        for meeting, outcome in seen.items()
-        if specified(*meeting) is not outcome
-        and not (lands(outcome) and lands(specified(*meeting)))
-    }
-    listed = {meeting: (one.specified, one.observed) for one in DEVIATIONS for meeting in one.seen}
-    assert found == listed
-
-
-def test_without_stable_row_ids_the_rules_on_rewrites_hold() -> None:
-    """Indexes and compactions with and without a fragment-reuse index: no deviation."""
-    for meeting, outcome in UNSTABLE.items():
-        ruled = specified(*meeting, stable_row_ids=False)
-        assert ruled is outcome or (lands(ruled) and lands(outcome)), meeting
-
-
-@pytest.mark.parametrize("meeting", MORE, ids=" over ".join)
-def test_a_meeting_ends_as_it_was_seen(meeting: tuple[str, str], tmp_path: Path) -> None:
-    """What is not in the matrix, done for real. A merge-insert looks at inserted keys only where
-    the key is annotated.
-    """
-    keyed = any("insert" in name for name in meeting)
-    assert _meet(_base(tmp_path / "t", keyed=keyed), *meeting) is MORE[meeting]
-
-
-@pytest.mark.parametrize("meeting", UNSTABLE, ids=" over ".join)
-def test_a_meeting_without_stable_row_ids(meeting: tuple[str, str], tmp_path: Path) -> None:
-    """Likewise, with an index for a compaction to defer."""
-    base = _base(tmp_path / "t", stable_row_ids=False)
-    base.create_scalar_index("x", "BTREE")
-    assert _meet(base, *meeting) is UNSTABLE[meeting]
-
-
-@pytest.mark.parametrize("name", TOUCHED)
-def test_an_operation_is_of_the_kind_that_it_is_taken_for(name: str, tmp_path: Path) -> None:
-    """Lance's own record of the commit says which. pylance shows two kinds only as unknown."""
-    nameless = {TransactionKind.RESERVE_FRAGMENTS, TransactionKind.UPDATE_BASES}
-    stable = name != "deferred compact"
-    base = _base(tmp_path / "t", keyed="insert" in name, stable_row_ids=stable)
-    STEPS[name](again(base))
-    done = again(base)
-    records = [done.read_transaction(version) for version in range(3, done.version + 1)]
-    found = [type(one.operation).__name__ for one in records if one]
-    expected = TOUCHED[name].kinds
-    assert found == ["BaseOperation" if one in nameless else one.value for one in expected]
-
-
-def test_deviations_name_the_kinds_that_met() -> None:
-    """Each meeting is of the kinds of its deviation, and all of them are there. What a compaction
-    reserves stands in nobody's way.
-    """
-    harmless = {TransactionKind.RESERVE_FRAGMENTS}
+def _listed() -> Iterator[tuple[str, tuple[Resolution, Resolution]]]:
+    """Give each meeting that deviates, with what is specified and what was seen."""
     for one in DEVIATIONS:
-        met = {kind for _, theirs in one.seen for kind in TOUCHED[theirs].kinds}
-        assert met - harmless == set(one.theirs) - harmless
-        assert all(TOUCHED[ours].kinds[-1] is one.ours for ours, _ in one.seen)
+        for line in one.seen:
+            names, mark, scene = line.partition(" (")
+            ours, _, others = names.partition(" over ")
+            for theirs in others.split(", "):
+                yield f"{ours} over {theirs}{mark}{scene}", (one.specified, one.observed)
+
+
+LISTED = dict(_listed())
+
+
+@pytest.mark.parametrize("ours", MEETINGS_OF)
+def test_all_ends_as_specified_or_as_it_is_listed(
+    ours: str, scenes: dict[Scene, Path], place: Path
+) -> None:
+    """Each meeting, for real: it ends as the rules say, or deviates just as the list says."""
+    wrong = {}
+    for meeting in MEETINGS_OF[ours]:
+        shutil.copytree(scenes[meeting.scene], place)
+        found = meet(place, meeting)
+        shutil.rmtree(place)
+        specified, expected = LISTED.get(str(meeting), (meeting.specified,) * 2)
+        assert specified is meeting.specified, f"{meeting}: the rules say {meeting.specified} now"
+        if found is not expected and not (lands(found) and lands(expected)):
+            wrong[str(meeting)] = (expected.value, found.value)
+    assert wrong == {}
+
+
+def test_the_list_holds_nothing_else() -> None:
+    """Each deviation was met, is of the kinds that it names, and does deviate."""
+    by_name = {str(meeting): meeting for meeting in MEETINGS}
+    assert set(LISTED) <= set(by_name)
+    assert len(list(_listed())) == len(LISTED)
+    for one in DEVIATIONS:
+        alike = lands(one.specified) and lands(one.observed)
         assert one.specified is not one.observed
+        assert not alike
+    for one in DEVIATIONS:
+        met = [by_name[name] for name, _ in _listed() if name in _names_of(one.seen)]
+        assert {meeting.pairs[-1][0] for meeting in met} == {one.ours}
+        assert {meeting.pairs[-1][1] for meeting in met} == set(one.theirs)
+
+
+def _names_of(seen: tuple[str, ...]) -> set[str]:
+    names = set()
+    for line in seen:
+        both, mark, scene = line.partition(" (")
+        ours, _, others = both.partition(" over ")
+        names |= {f"{ours} over {theirs}{mark}{scene}" for theirs in others.split(", ")}
+    return names
+
+
+def test_each_pair_and_each_condition_both_ways_was_run() -> None:
+    """But for what is told as not run, with its reason; and that is not run indeed."""
+    pairs, conditions = covered(MEETINGS)
+    kinds = list(TransactionKind)
+    told = [pair for one in NOT_RUN if not one.condition for pair in product(one.ours, one.theirs)]
+    assert set(product(kinds, kinds)) - pairs == set(told)
+    assert len(told) == len(set(told))
+    without = {
+        (ours, theirs, one.condition, one.fact)
+        for one in NOT_RUN
+        if one.condition
+        for ours, theirs in product(one.ours, one.theirs)
+    }
+    assert wanted() - conditions == without
+    assert all(one.reason for one in NOT_RUN)
+
+
+def test_the_page_says_how_many_were_run() -> None:
+    """Counted here."""
+    assert (
+        len(MEETINGS),
+        len({one for each in MEETINGS for one in (each.ours, each.theirs)}),
+    ) == RUN
+    assert {one.ours for one in MEETINGS} | {one.theirs for one in MEETINGS} == set(OPERATIONS)
+    assert len(MEETINGS) > len(EVERYWHERE) ** 2 // 2
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_is_of_the_kind_that_it_is_taken_for(
+    name: str, scenes: dict[Scene, Path], place: Path
+) -> None:
+    """Lance's own record of the commit says which, also where it was written by hand."""
+    scene = Scene.KEYED if "insert" in name else Scene.STABLE
+    if "deferred" in name:
+        scene = Scene.PLAIN
+    if "reuse" in name:
+        scene = Scene.REUSE
+    shutil.copytree(scenes[scene], place)
+    before = lance.dataset(str(place)).version
+    OPERATIONS[name].step(lance.dataset(str(place)))
+    table = Table.open(place)
+    records = list(table.history(limit=table.version - before))[::-1]
+    kinds = tuple(record.kind for record in records)
+    if name == "reserve":
+        kinds = kinds[:1]  # the compaction that it is part of
+    assert kinds == OPERATIONS[name].kinds
+
+
+def test_what_a_handle_was_opened_on_is_what_both_met_on(
+    scenes: dict[Scene, Path], place: Path
+) -> None:
+    """Theirs comes between: both were computed on one version, and two are made."""
+    shutil.copytree(scenes[Scene.STABLE], place)
+    before = lance.dataset(str(place)).version
+    assert meet(place, Meeting("append", "delete a")) is Resolution.COMPATIBLE
+    records = list(Table.open(place).history(limit=2))
+    assert [record.operation for record in records] == ["Append", "Delete"]
+    assert [record.version for record in records] == [before + 2, before + 1]
+    assert [record.read_version for record in records] == [before, before]
+
+
+def test_a_clone_is_refused_over_a_dataset(scenes: dict[Scene, Path], place: Path) -> None:
+    """Whatever came first: it stands as not run for that. Nothing is committed."""
+    shutil.copytree(scenes[Scene.STABLE], place)
+    handle = lance.dataset(str(place))
+    clone = LanceOperation.Clone(True, None, 1, str(scenes[Scene.PLAIN]), None)
+    with pytest.raises(OSError, match="Clone operation should not enter build_manifest"):
+        LanceDataset.commit(handle, clone, read_version=handle.version, max_retries=0)
+    assert lance.dataset(str(place)).version == handle.version
 
 
 def test_operations_are_all_known() -> None:
@@ -137,7 +176,7 @@ def test_operations_are_all_known() -> None:
     members = {name for name, one in vars(LanceOperation).items() if isinstance(one, type)}
     assert parts <= members
     assert members - parts - {kind.value for kind in TransactionKind} == UNSPECIFIED
-    assert not {kind.value for kind in NEVER_COMMITTED} & members
+    assert not {kind.value for kind in BY_HAND} & members
 
 
 def test_the_version_that_was_looked_at_is_the_one_that_runs() -> None:

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from itertools import groupby, product
-from operator import itemgetter
+from itertools import product
 from typing import Final
 
-from omnigraph_l1._conflicts.deviations import (
-    DEVIATIONS,
-    NEVER_COMMITTED,
-    OBSERVED_WITH,
-    UNSPECIFIED,
-)
+from omnigraph_l1._conflicts.coverage import BY_HAND, NOT_RUN, RUN, NotRun
+from omnigraph_l1._conflicts.deviations import DEVIATIONS, OBSERVED_WITH, UNSPECIFIED
 from omnigraph_l1._conflicts.evaluating import conflict, rules_between
 from omnigraph_l1._conflicts.facts import Fact
 from omnigraph_l1._conflicts.rules import ALWAYS, RULES, Clause, Condition
@@ -87,16 +82,29 @@ Each line was seen: two handles were opened at one version, and committed one af
 Landing as it is and being rebased look the same from outside: both are *lands* here.
 """
 
-_UNSEEN: Final = """\
-Of {unseen} nothing was seen: no call of pylance was found that commits it. As ours,
-the specification is silent about it, so `conflict` calls it compatible: do not rely on that.
+_DEVIATIONS_NOTE: Final = """\
+Newer text of the specification tells of a DataReplacement whose fragment is gone what is seen here.
+"""
+
+_RUN_LEGEND: Final = """\
+The operations were done in {operations} ways, and {meetings} pairs of these met for real: each
+ordered pair of operations, and each condition of each rule, fulfilled, and not fulfilled for each
+of its facts alone. The tests count them. What they leave out, because it cannot be:
+"""
+
+_RUN_NOTE: Final = """\
+No call of pylance commits {by_hand} alone. As theirs, the record of
+another commit was changed by hand, which is all that Lance looks at. As ours, a ReserveFragments
+is the first half of a compaction; UpdateMemWalState was never seen, and the specification is silent
+about it, so `conflict` calls it compatible: do not rely on that.
+
 pylance can also commit what the rules do not know: {unknown}.
 """
 
 
 def page() -> str:
     """Make the whole page."""
-    operations = ((kind.value, kind.summary) for kind in TransactionKind)
+    operations = ((kind.value, kind.summary, kind.again) for kind in TransactionKind)
     questions = ((f"`{fact.value}`", fact.question) for fact in Fact)
     advice = ((_LETTERS[one], one.value, one.advice) for one in Resolution)
     sections = (
@@ -104,7 +112,7 @@ def page() -> str:
         "## Outcomes\n",
         _table(("", "outcome", "what you do"), advice),
         "## Operations\n",
-        _table(("operation", "what it does"), operations),
+        _table(("operation", "what it does", "computed again after a conflict, it …"), operations),
         "## Facts\n",
         _table(("fact", "question"), questions),
         "## All pairs\n",
@@ -116,8 +124,12 @@ def page() -> str:
         f"## What pylance {OBSERVED_WITH} does otherwise\n",
         _DEVIATIONS_LEGEND,
         _deviations(),
-        _UNSEEN.format(
-            unseen=_named(kind for kind in TransactionKind if kind in NEVER_COMMITTED),
+        _DEVIATIONS_NOTE,
+        "## What was run\n",
+        _RUN_LEGEND.format(meetings=RUN[0], operations=RUN[1]),
+        _not_run(),
+        _RUN_NOTE.format(
+            by_hand=" or ".join(kind.value for kind in BY_HAND),
             unknown=", ".join(sorted(UNSPECIFIED)),
         ),
     )
@@ -170,18 +182,37 @@ def _deviations() -> str:
         (
             one.ours.value, _named(one.theirs), one.case, one.specified.value,
             "lands" if one.observed is Resolution.COMPATIBLE else one.observed.value,
-            _meetings(one.seen),
+            "; ".join(one.seen),
         )
         for one in DEVIATIONS
     )  # fmt: skip
     return _table(("ours", "theirs", "case", "specified", "seen", "meetings"), rows)
 
 
-def _meetings(seen: tuple[tuple[str, str], ...]) -> str:
-    grouped = groupby(seen, key=itemgetter(0))
-    return "; ".join(
-        f"{ours} over {', '.join(theirs for _, theirs in group)}" for ours, group in grouped
-    )
+def _not_run() -> str:
+    rows = (
+        (_told(one.ours), _told(one.theirs), _what(one), one.reason)
+        for one in NOT_RUN
+    )  # fmt: skip
+    return _table(("ours", "theirs", "what", "why"), rows)
+
+
+def _what(one: NotRun) -> str:
+    if not one.condition:
+        return "the pair"
+    nouns = [_NOUNS[Fact(name)] for name in one.condition.split(", ")]
+    if one.fact is None:
+        return " and ".join(nouns)
+    without = _NOUNS[one.fact]
+    kept = [noun for noun in nouns if noun != without]
+    return " and ".join([*kept, f"no {without}"])
+
+
+def _told(kinds: tuple[TransactionKind, ...]) -> str:
+    left_out = [kind for kind in TransactionKind if kind not in kinds]
+    if len(left_out) > 1:
+        return _named(kinds)
+    return f"all but {_named(left_out)}" if left_out else "all"
 
 
 def _named(kinds: Iterable[TransactionKind]) -> str:
