@@ -1,40 +1,70 @@
 """Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``."""
 
-from omnigraph_l1 import Durability, TransactionKind, VersionRecord
-from omnigraph_l2._branches.branches import Branch, Branches
-from omnigraph_l2._catalog.changes import RegisterTable, TableTombstone, TableUpdate
-from omnigraph_l2._catalog.commits import GraphCommit
-from omnigraph_l2._catalog.state import TableEntry
-from omnigraph_l2._differences import ChangeSet, Diff, DiffPart, TableChange, TableDiff
-from omnigraph_l2._evolving import (
-    AddProperty,
-    AddType,
-    ChangeEnds,
-    ChangeIndexes,
-    ChangeUnique,
-    DropProperty,
-    DropType,
-    EvolvePlan,
-    EvolveStep,
-)
-from omnigraph_l2._maintenance import CleanupReport, OptimizedTable, OptimizeReport, Swept
-from omnigraph_l2._maintenance import Outcome as OptimizeOutcome
-from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
-from omnigraph_l2._merging.values import UNRESOLVED, MergedTable, MergeKind, MergeResult
-from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
-from omnigraph_l2._references.tag_refs import Tag
-from omnigraph_l2._references.tags import Tags
-from omnigraph_l2._repository import Repository
-from omnigraph_l2._runs import Run, Runs, RunStatus
-from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
-from omnigraph_l2._snapshots import Fragment, ReadTarget, Snapshot
-from omnigraph_l2._transactions.changing import ChangeTarget, StagedChange
-from omnigraph_l2._transactions.shipping import Staged, WriteTarget
-from omnigraph_l2._transactions.staging import SharedWork
-from omnigraph_l2._transactions.transaction import Transaction
-from omnigraph_l2._verifying import Finding, Severity, VerifyReport
-from omnigraph_l2._verifying.repairing import RepairAction, RepairReport
+from typing import TYPE_CHECKING, Any
+
 from omnigraph_l2.errors import OmniGraphError
+
+if TYPE_CHECKING:
+    from omnigraph_l2._public import (
+        INTERNAL_MANIFEST_SCHEMA_VERSION,
+        PUBLISHER_RETRY_BUDGET,
+        UNRESOLVED,
+        AddProperty,
+        AddType,
+        Branch,
+        Branches,
+        ChangeEnds,
+        ChangeIndexes,
+        ChangeSet,
+        ChangeTarget,
+        ChangeUnique,
+        CleanupReport,
+        Diff,
+        DiffPart,
+        DropProperty,
+        DropType,
+        Durability,
+        EdgeType,
+        EvolvePlan,
+        EvolveStep,
+        Finding,
+        Fragment,
+        GraphCommit,
+        GraphSchema,
+        MergedTable,
+        MergeKind,
+        MergeResult,
+        NodeType,
+        OptimizedTable,
+        OptimizeOutcome,
+        OptimizeReport,
+        ReadTarget,
+        RegisterTable,
+        RepairAction,
+        RepairReport,
+        Repository,
+        Run,
+        Runs,
+        RunStatus,
+        Severity,
+        SharedWork,
+        Snapshot,
+        Staged,
+        StagedChange,
+        Swept,
+        TableChange,
+        TableDiff,
+        TableEntry,
+        TableTombstone,
+        TableUpdate,
+        Tag,
+        Tags,
+        Transaction,
+        TransactionKind,
+        VerifyReport,
+        VersionRecord,
+        WriteTarget,
+    )
 
 __all__ = [
     "INTERNAL_MANIFEST_SCHEMA_VERSION",
@@ -97,3 +127,18 @@ __all__ = [
     "VersionRecord",
     "WriteTarget",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what Lance and Arrow are behind when it is first asked for."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from omnigraph_l2 import _public  # noqa: PLC0415
+
+    globals().update({each: getattr(_public, each) for each in _public.__all__})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return __all__
