@@ -25,6 +25,8 @@ CONSTRAINTS = str(ROOT / "constraints.txt")
 L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
+# With the program omnigraph.
+L2_CLI = Path(f"{L2}[cli]")
 PARALLEL = ("-n", "2", "--dist", "worksteal")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
 # Spark and what only its tests need are installed for its own session.
@@ -41,12 +43,12 @@ def install(session: nox.Session, *packages: Path, tools: tuple[str, ...] = ()) 
 
 def install_tested(session: nox.Session) -> None:
     """Install what tests need: everything but Spark, and both S3 servers."""
-    install(session, L1, L2, Path(f"{TESTING}[s3,moto]"), tools=TEST_TOOLS)
+    install(session, L1, L2_CLI, Path(f"{TESTING}[s3,moto]"), tools=TEST_TOOLS)
 
 
 def install_with_spark(session: nox.Session) -> None:
     """Install the same, with Spark and what its results are compared with."""
-    install(session, L1, L2, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *SPARK_TOOLS))
+    install(session, L1, L2_CLI, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *SPARK_TOOLS))
 
 
 @nox.session
@@ -68,7 +70,7 @@ def format_(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types, strictly, in all four packages and in the files that show typed usage."""
-    install(session, L1, L2, TESTING, SPARK, tools=("mypy", "boto3"))
+    install(session, L1, L2_CLI, TESTING, SPARK, tools=("mypy", "boto3"))
     for package in (L1, L2, TESTING, SPARK):
         session.run("mypy", "-p", package.name.replace("-", "_"))
         session.run("mypy", str(package / "typed_usage.py"))
@@ -78,7 +80,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def checks(session: nox.Session) -> None:
     """Check the repository as a whole: layers, public names, house rules."""
-    install(session, L1, L2, TESTING, SPARK, tools=("pytest",))
+    install(session, L1, L2_CLI, TESTING, SPARK, tools=("pytest",))
     others = ("--ignore=checks/packaging", "--ignore=checks/docs")
     session.run("pytest", "checks", *others, *session.posargs)
 

@@ -36,6 +36,26 @@ def test_a_package_uses_only_public_names_of_others(package: str) -> None:
                 assert name in public, f"{path} imports {name} from {module}, not public there"
 
 
+_LIKE_STRANGERS = ("_cli", "_explore")
+"""Inside L2: what stands beside the library, and uses it as its users do."""
+
+
+@pytest.mark.parametrize("folder", _LIKE_STRANGERS)
+def test_the_programs_use_only_public_names(folder: str) -> None:
+    """What the programs can do, others can: they take nothing private, and nothing of L1."""
+    inside = tuple(f"omnigraph_l2.{each}" for each in _LIKE_STRANGERS)
+    for path in (source_of("omnigraph_l2") / folder).rglob("*.py"):
+        for module, name in imports_of(path):
+            if not module.startswith("omnigraph_"):
+                continue
+            if module.startswith(inside) or f"{module}.{name}".startswith(inside):
+                continue
+            assert module in {"omnigraph_l2", "omnigraph_l2.errors"}, f"{path} imports {module}"
+            if name is not None:
+                public = importlib.import_module(module).__all__
+                assert name in public, f"{path} imports {name} from {module}, not public there"
+
+
 def test_the_folders_of_l1_import_in_one_direction() -> None:
     """A table may use refs' neighbours, places know nothing of tables."""
     root = source_of("omnigraph_l1")

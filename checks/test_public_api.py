@@ -79,6 +79,7 @@ PUBLIC: dict[str, set[str]] = {
         "MergeKind",
         "MergeResult",
         "MergedTable",
+        "MigrateReport",
         "NodeType",
         "OmniGraphError",
         "OptimizeOutcome",

@@ -37,6 +37,7 @@ from omnigraph_l2 import (
     MergedTable,
     MergeKind,
     MergeResult,
+    MigrateReport,
     NodeType,
     OmniGraphError,
     OptimizedTable,
@@ -268,7 +269,13 @@ def look_after(repository: Repository) -> bool:
     worst: Severity | None = findings[0].severity if findings else None
     done: RepairReport = repository.repair(dry_run=False, align=True)
     actions: tuple[RepairAction, ...] = done.actions
-    return worst is not Severity.ERROR and all(each.done for each in actions)
+    older: MigrateReport = repository.migrate(dry_run=True)
+    oldest: int = min(older.found.values(), default=older.supported)
+    return (
+        oldest == older.supported
+        and worst is not Severity.ERROR
+        and all(each.done for each in actions)
+    )
 
 
 def handle(error: OmniGraphError) -> str:

@@ -20,6 +20,8 @@ from omnigraph_l2._maintenance import (
     check_retention,
     check_target,
 )
+from omnigraph_l2._manifest.migrating import MigrateReport, migrate_all
+from omnigraph_l2._opening import check_may_publish
 from omnigraph_l2._runs import Runs, RunStatus
 
 __all__ = ["Maintained"]
@@ -94,6 +96,29 @@ class Maintained(Checked):
                 target_rows=target_rows,
                 timeout=timeout,
             ).optimize(tables)
+
+    def migrate(self, *, dry_run: bool = True) -> MigrateReport:
+        """Bring each branch of the catalog to ``INTERNAL_MANIFEST_SCHEMA_VERSION``.
+
+        The next writer of a branch does that by itself; first only tell what would be done. Older
+        programs that do not know the version cannot read the repository any more.
+        """
+
+        def ready() -> None:
+            check_may_publish(self._root)
+            self._pointers.probe_once()
+
+        with border():
+            self._branch(MAIN)
+            pointers = self._listing.pointers()
+            others = {*pointers, *self._listing.without_pointer(pointers)} - {MAIN}
+            return migrate_all(
+                [MAIN, *sorted(others)],
+                lambda name: self._branch(name).catalog,
+                place=self._root.place,
+                ready=ready,
+                dry_run=bool(dry_run),
+            )
 
     def _running(self) -> frozenset[str]:
         return frozenset(run.run_id for run in self.runs.list(RunStatus.RUNNING))

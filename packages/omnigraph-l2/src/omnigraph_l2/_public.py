@@ -23,6 +23,7 @@ from omnigraph_l2._evolving import (
 )
 from omnigraph_l2._maintenance import CleanupReport, OptimizedTable, OptimizeReport, Swept
 from omnigraph_l2._maintenance import Outcome as OptimizeOutcome
+from omnigraph_l2._manifest.migrating import MigrateReport
 from omnigraph_l2._manifest.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 from omnigraph_l2._merging.values import UNRESOLVED, MergedTable, MergeKind, MergeResult
 from omnigraph_l2._publishing.publisher import PUBLISHER_RETRY_BUDGET
@@ -68,6 +69,7 @@ __all__ = [
     "MergeKind",
     "MergeResult",
     "MergedTable",
+    "MigrateReport",
     "NodeType",
     "OptimizeOutcome",
     "OptimizeReport",

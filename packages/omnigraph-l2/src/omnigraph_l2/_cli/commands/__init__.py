@@ -1,0 +1,1 @@
+"""What can be typed: names, options, what they mean. Nothing here imports Lance or Arrow."""

@@ -1,0 +1,26 @@
+"""Where the program begins.
+
+Always: without the extra ``cli`` it says in one sentence what to install, and ends with 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+_NEEDED = ("cyclopts", "rich", *(("tomli",) if sys.version_info < (3, 11) else ()))
+_WRONG = 2
+
+
+def main() -> int:
+    """Run what was typed; give the exit status."""
+    if any(find_spec(name) is None for name in _NEEDED):
+        sys.stderr.write(
+            "omnigraph: the command line is not installed: pip install 'omnigraph-l2[cli]'\n"
+        )
+        return _WRONG
+    from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
+
+    return run(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""What the commands do, with values that were understood already."""
