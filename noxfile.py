@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import nox
@@ -17,7 +18,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
 nox.options.sessions = [
-    "lint", "types", "checks", "unit", "packaging", "docs", "integration", "spark",
+    "lint", "types", "checks", "unit", "packaging", "docs", "site", "integration", "spark",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent
@@ -138,6 +139,17 @@ def docs(session: nox.Session) -> None:
     """Run each block of code in README and docs, and follow each link. Spark's: nox -s spark."""
     install_tested(session)
     session.run("pytest", "checks/docs", "-m", "not spark", *session.posargs)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the docs as a site, in site/. Warnings are errors; nothing comes from elsewhere."""
+    if sys.version_info < (3, 11):
+        session.skip("Sphinx needs Python 3.11")
+    install(session, L1, L2, TESTING, SPARK, tools=("sphinx", "myst-parser", "furo"))
+    shutil.rmtree(ROOT / "site", ignore_errors=True)
+    session.run("python", "-m", "sphinx", "-E", "-q", "-W", "--keep-going", "docs", "site")
+    session.run("python", "checks/site.py", "site")
 
 
 @nox.session(default=False)
