@@ -11,7 +11,6 @@ html_show_copyright = False
 html_show_sourcelink = False
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["examples/**"]
 root_doc = "index"
 
 myst_heading_anchors = 4  # the anchors that the hosted pages have
