@@ -2,7 +2,7 @@
 
 Always: each commit has a line of its own, none stands above one that follows it, and each line of
 the picture is joined to those above and below. What is merged into it opens a column to the right
-of its commit; columns that wait for the same commit close into the leftmost of them above it.
+of its commit; of columns that wait for the same commit, only the leftmost goes on.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ def drawn(commits: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Drawn]:
         if commit not in columns:
             columns.append(commit)
         at = columns.index(commit)
-        while (last := _last(columns, commit)) != at:
-            yield Drawn(_closing(len(columns), at, last))
-            del columns[last]
         yield Drawn(_row(len(columns), at), commit)
         if not parents:
             del columns[at]
@@ -47,10 +44,18 @@ def drawn(commits: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Drawn]:
         for number, parent in enumerate(parents[1:]):
             yield Drawn(_moving_right(len(columns), at + number))
             columns.insert(at + number + 1, parent)
+        while (twice := _twice(columns)) is not None:
+            yield Drawn(_closing(len(columns), *twice))
+            del columns[twice[1]]
 
 
-def _last(columns: Sequence[str], commit: str) -> int:
-    return len(columns) - 1 - list(reversed(columns)).index(commit)
+def _twice(columns: Sequence[str]) -> tuple[int, int] | None:
+    """Give two columns that wait for the same commit."""
+    for last in reversed(range(len(columns))):
+        first = columns.index(columns[last])
+        if first != last:
+            return first, last
+    return None
 
 
 def _row(count: int, at: int) -> str:

@@ -49,7 +49,10 @@ def _ran(typed: Sequence[str]) -> int:
     as_json = "--json" in typed
     try:
         status = app(
-            list(typed), print_error=False, exit_on_error=False, result_action="return_value"
+            _plain_words(typed),
+            print_error=False,
+            exit_on_error=False,
+            result_action="return_value",
         )
     except CycloptsError as error:
         help_ = "See omnigraph --help, or omnigraph COMMAND --help."
@@ -68,6 +71,13 @@ def _ran(typed: Sequence[str]) -> int:
         )
         return _told(error, "bug", f"{named}\n{hint}", FAILED, as_json=as_json)
     return status if isinstance(status, int) else 0
+
+
+def _plain_words(typed: Sequence[str]) -> list[str]:
+    """Put a file in the place of a lone ``-``, which would be taken for an option."""
+    if list(typed[:1]) != ["load"]:
+        return list(typed)
+    return ["/dev/stdin" if each == "-" else each for each in typed]
 
 
 def _told(error: BaseException, kind: str, message: str, status: int, *, as_json: bool) -> int:

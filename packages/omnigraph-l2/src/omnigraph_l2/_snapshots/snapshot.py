@@ -17,6 +17,7 @@ from omnigraph_l1 import Table, VersionRecord
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.declarations import declared_indexes, endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry, empty_state
+from omnigraph_l2._data.incoming import Incoming, incoming
 from omnigraph_l2._errors.translating import table_border
 from omnigraph_l2._given import check_key, listed_ids, refuse_pickling
 from omnigraph_l2._leases import Hold
@@ -24,6 +25,7 @@ from omnigraph_l2._schema import EdgeType, GraphSchema, NodeType
 from omnigraph_l2._snapshots.expiring import expiring
 from omnigraph_l2._snapshots.sharing import ReadTarget, shared
 from omnigraph_l2._storage import Root
+from omnigraph_l2._transactions.data_border import data_border
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
 __all__ = ["Snapshot", "beginning", "declared_type", "hold_of", "state_of"]
@@ -119,6 +121,19 @@ class Snapshot:
         with expiring(self._root, entry):
             return self._recorded(entry, self._open(table_key).history(limit=limit))
 
+    def fitted(
+        self, table_key: str, data: Any, *, may_lack_nullable: bool = False
+    ) -> pa.RecordBatchReader:
+        """Give rows as a table takes them, or raise ``InvalidData`` with what is wrong with them.
+
+        It is what ``append`` looks at before it writes, and writes nothing. With
+        ``may_lack_nullable`` columns may be missing, as in an ``upsert``.
+        """
+        wanted = self._open(table_key).schema
+        with data_border(table_key):
+            coming = incoming(data, wanted, what=table_key, may_lack_nullable=may_lack_nullable)
+        return pa.RecordBatchReader.from_batches(coming.schema, _bordered(table_key, coming))
+
     def share(self, table_key: str) -> ReadTarget:
         """Give what other processes need to read a table as it is here.
 
@@ -170,6 +185,11 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<Snapshot of {self.branch!r} at version {self.version}: {len(self.tables)} tables>"
+
+
+def _bordered(table_key: str, coming: Incoming) -> Iterator[pa.RecordBatch]:
+    with data_border(table_key):
+        yield from coming
 
 
 def beginning(root: Root, branch: str, native: str | None) -> Snapshot:

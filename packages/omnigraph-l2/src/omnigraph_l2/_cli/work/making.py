@@ -9,6 +9,7 @@ from omnigraph_l2._cli.options import Job
 from omnigraph_l2._cli.plain import plain
 from omnigraph_l2._cli.status import UsageError
 from omnigraph_l2._cli.work.asking import decided
+from omnigraph_l2._cli.work.inferring import inferred
 from omnigraph_l2._cli.work.looking import schema_document, show_schema
 from omnigraph_l2._cli.work.schema_files import read
 
@@ -20,7 +21,7 @@ def init(job: Job, schema: Path | None, from_: tuple[str, ...], *, dry_run: bool
     if schema is not None and from_:
         message = "say either --schema or --from: a schema is written or inferred"
         raise UsageError(message)
-    found = _schema(schema, from_, job)
+    found = _schema(job, schema, from_)
     if not dry_run:
         with Repository.init(job.settings.place, found, **job.how) as repo:
             place = repo.uri
@@ -57,11 +58,13 @@ def evolve(
     return 0
 
 
-def _schema(schema: Path | None, from_: tuple[str, ...], job: Job) -> GraphSchema:
+def _schema(job: Job, schema: Path | None, from_: tuple[str, ...]) -> GraphSchema:
     if schema is not None:
         return read(schema)
-    del job
-    if from_:
-        message = "--from is not there yet"
-        raise UsageError(message)
-    return GraphSchema()
+    if not from_:
+        return GraphSchema()
+    found, looked_at = inferred(from_)
+    for each in looked_at:
+        names = ", ".join(word.name for word in each.words)
+        job.out.tell(f"{each.key}: inferred from {each.rows:,} rows of {names}")
+    return found

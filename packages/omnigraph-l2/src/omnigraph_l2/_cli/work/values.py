@@ -67,7 +67,7 @@ def _is_bytes(type_: pa.DataType) -> bool:
 
 def _as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_date64(array.type):
-        array = array.cast(pa.timestamp("ms"))
+        array = array.cast(pa.date32())
     return pc.cast(array, pa.string())
 
 

@@ -1,0 +1,155 @@
+"""Files as pieces of rows, some thousand at a time.
+
+Always: memory does not grow with a file. A line that is no row is told, and ends nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from attrs import frozen
+
+from omnigraph_l2._cli.status import UsageError
+from omnigraph_l2._cli.work.load.rows import ArrowRows, JsonRows, Rows, TextRows
+from omnigraph_l2._cli.work.load.words import FileWord
+
+__all__ = ["Malformed", "pieces_of"]
+
+_ROWS = 8192
+_BLOCK = 1 << 20
+
+
+@frozen
+class Malformed:
+    """A line that is no row."""
+
+    number: int
+    detail: str
+    line: str
+
+
+def pieces_of(
+    word: FileWord, file: io.BufferedReader, *, exact: bool
+) -> Iterator[Rows | Malformed]:
+    """Read a file. With ``exact`` the numbers of JSON keep all their digits."""
+    if word.format == "parquet":
+        yield from _parquet(word, file)
+        return
+    stream: Any = file
+    if word.codec is not None:
+        stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), word.codec)
+    try:
+        if word.format == "csv":
+            yield from _csv(word, stream)
+        else:
+            yield from _ndjson(stream, exact=exact)
+    except (pa.ArrowException, OSError) as error:
+        message = f"{word.name} cannot be read as {word.format}: {error}"
+        raise UsageError(message) from error
+
+
+def _parquet(word: FileWord, file: io.BufferedReader) -> Iterator[Rows]:
+    try:
+        opened = pq.ParquetFile(file)
+        for batch in opened.iter_batches(batch_size=_ROWS):
+            yield ArrowRows(batch)
+        if not opened.metadata.num_rows:
+            yield ArrowRows(pa.RecordBatch.from_pylist([], opened.schema_arrow))
+    except (pa.ArrowException, OSError) as error:
+        message = f"{word.name} cannot be read as parquet: {error}"
+        raise UsageError(message) from error
+
+
+def _csv(word: FileWord, stream: Any) -> Iterator[Rows | Malformed]:
+    malformed: list[Malformed] = []
+
+    def skip(row: Any) -> str:
+        detail = f"has {row.actual_columns} columns, expected {row.expected_columns}"
+        malformed.append(Malformed(row.number or 0, detail, row.text))
+        return "skip"
+
+    buffered = io.BufferedReader(stream) if word.codec else stream
+    names = _header(word, buffered)
+    reader = pa_csv.open_csv(
+        pa.PythonFile(buffered, "r"),
+        pa_csv.ReadOptions(column_names=names, block_size=_BLOCK, use_threads=False),
+        pa_csv.ParseOptions(
+            delimiter=word.separator, newlines_in_values=True, invalid_row_handler=skip
+        ),
+        pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    for batch in reader:
+        for start in range(0, len(batch), _ROWS):
+            yield TextRows(batch.slice(start, _ROWS))
+        yield from malformed
+        malformed.clear()
+    yield from malformed
+
+
+def _header(word: FileWord, stream: Any) -> list[str]:
+    """Take the first line: the names of the columns."""
+    line = stream.readline()
+    while line.count(b'"') % 2 and (more := stream.readline()):
+        line += more
+    if not line.strip():
+        message = f"{word.name} is empty: the first line of CSV names the columns"
+        raise UsageError(message)
+    parsed = pa_csv.read_csv(
+        pa.BufferReader(line.removeprefix(b"\xef\xbb\xbf")),
+        parse_options=pa_csv.ParseOptions(delimiter=word.separator, newlines_in_values=True),
+        read_options=pa_csv.ReadOptions(use_threads=False),
+    )
+    return list(parsed.column_names)
+
+
+def _ndjson(stream: Any, *, exact: bool) -> Iterator[Rows | Malformed]:
+    decoder = json.JSONDecoder(
+        parse_float=Decimal if exact else None, object_pairs_hook=_object, strict=True
+    )
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
+    number = 0
+    while lines := list(islice(buffered, _ROWS)):
+        rows: list[dict[str, Any]] = []
+        for line in lines:
+            number += 1
+            if not line.strip():
+                continue
+            found = _object_in(decoder, line, number)
+            if isinstance(found, Malformed):
+                yield found
+            else:
+                rows.append(found)
+        if rows:
+            yield JsonRows(rows)
+
+
+def _object_in(decoder: json.JSONDecoder, line: bytes, number: int) -> dict[str, Any] | Malformed:
+    try:
+        found = decoder.decode(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
+    except (ValueError, RecursionError) as error:
+        text = line.decode("utf-8", "backslashreplace").rstrip("\n")
+        return Malformed(number, f"is no JSON: {error}", text)
+    if isinstance(found, dict):
+        return found
+    return Malformed(number, "is no JSON object", line.decode().rstrip("\n"))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        message = "a name stands twice in an object"
+        raise ValueError(message)
+    return found
