@@ -44,6 +44,7 @@ PUBLIC: dict[str, set[str]] = {
         "first_names",
         "fnv1a64",
         "list_objects",
+        "migrate_version_names",
         "new_ulid",
         "read_object",
         "remove_object",

@@ -19,6 +19,7 @@ from omnigraph_l1 import (
     TransactionKind,
     VersionRecord,
     classify,
+    migrate_version_names,
     retry_conflicts,
 )
 from omnigraph_l1.errors import CommitConflict, L1Error
@@ -68,6 +69,12 @@ def use_retries(table: Table, rows: pa.Table) -> int:
 
     done: Commit = retry_conflicts(table, change, attempts=20, within=30.0)
     return retry_conflicts(done.table, lambda newest: newest.count())
+
+
+def use_old_names(place: Place) -> int:
+    """A dataset whose version files have names of the old kind."""
+    renamed: int = migrate_version_names(place, storage_options={"region": "eu-west-1"})
+    return renamed
 
 
 def use_history(table: Table) -> str | None:

@@ -31,12 +31,14 @@ from omnigraph_l1._errors.conflict import (
     Conflict,
     OutcomeUnknown,
     RefChanged,
+    RenamedVersions,
     StaleBranch,
     StaleDataset,
 )
 from omnigraph_l1._errors.damage import (
     CorruptDataset,
     CorruptRef,
+    MixedVersionNames,
     MovedDataset,
     UsedAfterFork,
 )
@@ -82,6 +84,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidStorageOptions",
     "L1Error",
+    "MixedVersionNames",
     "MovedDataset",
     "NotADataset",
     "NotFound",
@@ -89,6 +92,7 @@ __all__ = [
     "RefChanged",
     "RefExists",
     "RefNotFound",
+    "RenamedVersions",
     "StaleBranch",
     "StaleDataset",
     "StorageError",

@@ -87,6 +87,7 @@ EXAMPLES: tuple[Example, ...] = (
     ("Update", "Delete Update", {"same_rows": True}, "retryable"),
     ("Update", "Delete", {"same_rows": False}, "rebasable"),
     ("Update", "Update", {"same_rows": False, "same_key": False}, "rebasable"),
+    ("Update", "Delete Update", {"overlap": False, "same_key": False}, "rebasable"),
     ("Update", "Update", {"overlap": False, "same_key": True}, "retryable"),
     ("Update", "Append UpdateMemWalState", {}, "compatible"),
 

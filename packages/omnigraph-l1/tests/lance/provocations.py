@@ -127,6 +127,12 @@ def manifest_of_another_branch(scene: Scene) -> None:
     again(scene.dataset).checkout_version(("x", None))
 
 
+def names_of_both_kinds(scene: Scene) -> None:
+    """A migration of the names of versions was cut short."""
+    scene.version_file(1).rename(scene.root / "_versions" / "1.manifest")
+    again(scene.dataset)
+
+
 def zeroed_data(scene: Scene) -> None:
     """As a power cut leaves data that was not flushed."""
     for path in (scene.root / "data").iterdir():
@@ -169,6 +175,7 @@ LOCAL: dict[str, Callable[[Scene], object]] = {
         scene.damage(lambda data: bytes(len(data))), "d"
     ),
     r"resolved a manifest belonging to branch": manifest_of_another_branch,
+    r"Found multiple manifest naming schemes": names_of_both_kinds,
     r"does not appear to be a Lance file": zeroed_data,
     r"range end index \d+ out of range": lambda scene: again(
         scene.damage(lambda data: b"\xff" * 16 + data[16:])

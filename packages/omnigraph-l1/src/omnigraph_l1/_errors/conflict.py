@@ -16,6 +16,7 @@ __all__ = [
     "Conflict",
     "OutcomeUnknown",
     "RefChanged",
+    "RenamedVersions",
     "StaleBranch",
     "StaleDataset",
 ]
@@ -114,6 +115,22 @@ class StaleDataset(Conflict):
             f"This handle on version {self.version} of {self.place} must not be used any more: the "
             "dataset was deleted, and another one is in its place. Open it again, and look whether "
             "it is the one you mean."
+        )
+
+
+@define(kw_only=True, slots=False)
+class RenamedVersions(Conflict):
+    """The version files were renamed since the handle was opened, and it knows the old names."""
+
+    kind: ClassVar[str] = "renamed_versions"
+    place: str
+    version: int
+
+    def __str__(self) -> str:
+        return (
+            f"This handle on version {self.version} of {self.place} must not write: the version "
+            "files were renamed since it was opened, and Lance would go on under the old names. "
+            "Open it again."
         )
 
 

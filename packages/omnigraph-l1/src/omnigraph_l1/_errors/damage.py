@@ -11,6 +11,7 @@ from omnigraph_l1._errors.base import L1Error
 __all__ = [
     "CorruptDataset",
     "CorruptRef",
+    "MixedVersionNames",
     "MovedDataset",
     "UsedAfterFork",
 ]
@@ -28,6 +29,20 @@ class CorruptDataset(L1Error):
         return (
             f"The dataset at {self.place} is damaged: {self.detail}. "
             "Open an older version, or bring the files back from a copy."
+        )
+
+
+@define(kw_only=True, slots=False)
+class MixedVersionNames(CorruptDataset):
+    """Some version files bear names of the old kind, some of the new; Lance reads neither then."""
+
+    kind: ClassVar[str] = "mixed_version_names"
+
+    def __str__(self) -> str:
+        return (
+            f"The version files of {self.place} have names of both kinds: {self.detail}. They are "
+            "being renamed, or that was cut short, or a writer who opened it before goes on. End "
+            "such writers, then call migrate_version_names."
         )
 
 

@@ -28,6 +28,7 @@ from omnigraph_l1.errors import (
     InvalidData,
     InvalidRequest,
     L1Error,
+    MixedVersionNames,
     StorageError,
     StorageFull,
     StoreUnavailable,
@@ -67,6 +68,7 @@ class Symptom(Enum):
     REF_EXISTS = auto()
     REF_MISSING = auto()
     VERSION_TAGGED = auto()
+    MIXED_NAMES = auto()
     DENIED = auto()
     FULL = auto()
     TORN = auto()
@@ -93,6 +95,7 @@ _TEXTS: tuple[tuple[Symptom, str], ...] = (
     (Symptom.REF_MISSING, r"^Ref not found error:"),
     (Symptom.VERSION_MISSING, r"^Version not found error:"),
     (Symptom.VERSION_TAGGED, r"tagged version\(s\) have been marked for cleanup"),
+    (Symptom.MIXED_NAMES, r"Found multiple manifest naming schemes"),
     (Symptom.DENIED, r"403 Forbidden"),
     (Symptom.DENIED, r"401 Unauthorized"),
     (Symptom.DENIED, r"<Code>ExpiredToken</Code>"),
@@ -207,6 +210,8 @@ class LanceFailure(Exception):  # it never leaves the package
         where, detail = str(place), self.words
         if self.symptom in _STORAGE_ERRORS:
             return _STORAGE_ERRORS[self.symptom](place=where, detail=detail)
+        if self.symptom is Symptom.MIXED_NAMES:
+            return MixedVersionNames(place=where, detail="Lance does not open it")
         if self.symptom in _DAMAGE:
             return CorruptDataset(place=where, detail=detail)
         if self.symptom in _MISFITS:

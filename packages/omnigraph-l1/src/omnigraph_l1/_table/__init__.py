@@ -13,6 +13,7 @@ from omnigraph_l1._table.history import VersionRecord
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
 from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
 from omnigraph_l1._table.merging import PRIMARY_KEY
+from omnigraph_l1._table.naming import migrate_version_names
 from omnigraph_l1._table.objects import first_names, read_object
 from omnigraph_l1._table.opening import Caches
 from omnigraph_l1._table.pinned import Durability
@@ -46,6 +47,7 @@ __all__ = [
     "WrittenFragments",
     "first_names",
     "list_objects",
+    "migrate_version_names",
     "read_object",
     "remove_object",
     "retry_conflicts",

@@ -18,6 +18,7 @@ from omnigraph_l1._lance.failures import LanceFailure
 from omnigraph_l1._resolution import Resolution
 from omnigraph_l1._table.arguments import checked_id, checked_kind, checked_texts
 from omnigraph_l1._table.branch_identity import check_branch_identity
+from omnigraph_l1._table.dataset_identity import check_version_names
 from omnigraph_l1._table.flushing import flush_staged, flush_version
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.opening import latest
@@ -86,6 +87,8 @@ def _flushed_note(pinned: Pinned) -> dict[str, str]:
 def ready_to_write(pinned: Pinned) -> None:
     """Refuse a handle that must not write, and clear away what a power cut left at the head."""
     pinned.refuse_stale()
+    if pinned.dataset_identity is not None:
+        check_version_names(pinned.place, pinned.directory, pinned.version, pinned.dataset_identity)
     if pinned.branch is not None and pinned.branch_identity is not None:
         check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
     if pinned.place.is_local:

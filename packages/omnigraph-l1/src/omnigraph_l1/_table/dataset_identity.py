@@ -17,9 +17,14 @@ from omnigraph_l1._lance.manifest_names import NamingScheme, format_name
 from omnigraph_l1._places import Place
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.wholeness import newest_first
-from omnigraph_l1.errors import DatasetNotFound, StaleDataset
+from omnigraph_l1.errors import DatasetNotFound, RenamedVersions, StaleDataset
 
-__all__ = ["DatasetIdentity", "check_dataset_identity", "read_dataset_identity"]
+__all__ = [
+    "DatasetIdentity",
+    "check_dataset_identity",
+    "check_version_names",
+    "read_dataset_identity",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -30,6 +35,8 @@ class DatasetIdentity:
     """The inode of the folder of versions; None where there is none."""
     file: tuple[int, int] | None
     """Time and size of the file of the version; None where it was cleaned away."""
+    scheme: NamingScheme | None = None
+    """How that file is named."""
 
 
 def read_dataset_identity(directory: Path, version: int) -> DatasetIdentity:
@@ -44,7 +51,9 @@ def read_dataset_identity(directory: Path, version: int) -> DatasetIdentity:
             found = (folder / format_name(version, scheme)).stat()
         except FileNotFoundError:
             continue
-        return DatasetIdentity(directory=inode, file=(found.st_mtime_ns, found.st_size))
+        return DatasetIdentity(
+            directory=inode, file=(found.st_mtime_ns, found.st_size), scheme=scheme
+        )
     return DatasetIdentity(directory=inode, file=None)
 
 
@@ -62,3 +71,15 @@ def check_dataset_identity(
             same = found.directory == identity.directory and max(numbers, default=0) > version
     if not same:
         raise StaleDataset(place=str(place), version=version)
+
+
+def check_version_names(
+    place: Place, directory: Path, version: int, identity: DatasetIdentity
+) -> None:
+    """Refuse to write by a handle that knows the old names, where files have new ones by now."""
+    if identity.scheme is not NamingScheme.V1:
+        return
+    with storage_border(place):
+        found = read_dataset_identity(directory, version)
+    if found.scheme is NamingScheme.V2:
+        raise RenamedVersions(place=str(place), version=version)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from omnigraph_l1._durable import sync_directories, sync_files
 from omnigraph_l1._lance.failures import lance_border
-from omnigraph_l1._lance.manifest_names import format_name
+from omnigraph_l1._lance.manifest_names import NamingScheme, format_name
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged
@@ -52,7 +52,8 @@ def flush_version(pinned: Pinned) -> None:
 
     Where it was cleaned away, others have gone on from it.
     """
-    _flush_present(pinned, [Path("_versions") / format_name(pinned.version)])
+    names = (format_name(pinned.version, scheme) for scheme in NamingScheme)
+    _flush_present(pinned, [Path("_versions") / name for name in names])
 
 
 def flush_indexes(pinned: Pinned) -> None:

@@ -19,7 +19,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._events import emit, timed
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
-from omnigraph_l1._lance.manifest_names import format_name
+from omnigraph_l1._lance.manifest_names import NamingScheme, format_name
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
 from omnigraph_l1._table.arguments import checked_version
@@ -176,9 +176,15 @@ def at_version(pinned: Pinned, version: int) -> Pinned:
 
 
 def manifest_path(pinned: Pinned) -> str:
-    """Name the file of the pinned version, inside its bucket, without a leading slash."""
+    """Name the file of the pinned version, inside its bucket, without a leading slash.
+
+    In a store the name is of the new kind, which all have that were not made long ago.
+    """
     lineage = "" if pinned.branch is None else f"tree/{pinned.branch}/"
-    return f"{pinned.place.key}/{lineage}_versions/{format_name(pinned.version)}"
+    identity = pinned.dataset_identity
+    old = identity is not None and identity.scheme is NamingScheme.V1
+    name = format_name(pinned.version, NamingScheme.V1 if old else NamingScheme.V2)
+    return f"{pinned.place.key}/{lineage}_versions/{name}"
 
 
 def versions(pinned: Pinned) -> list[int]:

@@ -30,7 +30,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._events import emit
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_calls
-from omnigraph_l1._lance.manifest_names import format_name, parse_name
+from omnigraph_l1._lance.manifest_names import NamingScheme, format_name, parse_name
 from omnigraph_l1._lance.transactions import read_transaction
 from omnigraph_l1._ulid import new_ulid
 
@@ -46,6 +46,7 @@ __all__ = [
     "set_torn_aside",
 ]
 
+_NEW_FIRST = (NamingScheme.V2, NamingScheme.V1)
 _VERSIONS = "_versions"
 _DATA_MAGIC = b"LANC"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -147,7 +148,8 @@ def _is_marked(directory: Path, version: int) -> bool:
 
 
 def _version_file(directory: Path, version: int) -> Path:
-    return directory / _VERSIONS / format_name(version)
+    paths = [directory / _VERSIONS / format_name(version, scheme) for scheme in _NEW_FIRST]
+    return next((path for path in paths if path.exists()), paths[0])
 
 
 def _unflushed_files(dataset: LanceDataset, directory: Path) -> list[tuple[str, int]]:

@@ -1,0 +1,123 @@
+"""Giving the version files of an old dataset the names that Lance gives new ones.
+
+Always: each file gets its new name before it loses the old one, and never the name of another, so
+that no version is lost wherever it is cut short; calling it again goes on. While names of both
+kinds are there, Lance opens no newest version: readers and new writers are refused, not misled.
+Lance's own migration puts one file in the place of another where a version has both names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+
+from omnigraph_l1._durable import sync_directories
+from omnigraph_l1._events import emit, timed
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._lance.manifest_names import NamingScheme, format_name, parse_name
+from omnigraph_l1._places import Place, Storage
+from omnigraph_l1._places.failures import harmless, storage_failure
+from omnigraph_l1._table.listing import list_objects, remove_object
+from omnigraph_l1._table.objects import read_object, storage_border
+from omnigraph_l1._table.opening import open_pinned
+from omnigraph_l1._table.pinned import Durability
+from omnigraph_l1.errors import MixedVersionNames
+
+__all__ = ["migrate_version_names"]
+
+_BOTH_NAMES = declare("l1.names.both", "a version file has its new name, and the old one still")
+_RENAMED = declare("l1.names.renamed", "a version file has its new name, and others may not")
+
+_ROUNDS: Final = 10
+_VERSIONS: Final = "_versions"
+
+
+def migrate_version_names(
+    place: str | os.PathLike[str] | Place | Storage,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+) -> int:
+    """Rename the version files of a dataset from ``{version}.manifest``; give how many.
+
+    Nobody else should write meanwhile: who opened the dataset before goes on under the old names.
+    That does no harm but that it cannot be opened until this is called again.
+    """
+    storage = Storage.resolve(place, storage_options)
+    folder = storage.child(_VERSIONS)
+    renamed = 0
+    with timed("migrate_version_names", place=str(storage.place)) as event:
+        for _ in range(_ROUNDS):
+            old = _old_names(storage, folder)
+            if not old:
+                break
+            for version in old:
+                _rename(storage, folder, version)
+                renamed += 1
+                failpoint(_RENAMED)
+        else:
+            detail = f"others wrote under old names in each of {_ROUNDS} rounds"
+            raise MixedVersionNames(place=str(storage.place), detail=detail)
+        if folder.place.is_local and renamed:
+            with storage_border(storage.place):
+                sync_directories([folder.place.local_path])
+        event["renamed"] = renamed
+    open_pinned(storage, branch=None, version=None, durability=Durability.NONE)
+    return renamed
+
+
+def _old_names(storage: Storage, folder: Storage) -> list[int]:
+    """List the versions that have an old name, oldest first, if none is there twice."""
+    found: dict[NamingScheme, set[int]] = {scheme: set() for scheme in NamingScheme}
+    for each in list_objects(folder):
+        parsed = parse_name(each.name)
+        if parsed is not None:
+            found[parsed[0]].add(parsed[1])
+    old, new = found[NamingScheme.V1], found[NamingScheme.V2]
+    for version in sorted(old & new):
+        names = [format_name(version, scheme) for scheme in NamingScheme]
+        first, second = (read_object(folder, name) for name in names)
+        if first is not None and second is not None and first != second:
+            raise _two_versions(storage, version)
+    return sorted(old)
+
+
+def _rename(storage: Storage, folder: Storage, version: int) -> None:
+    before, after = (format_name(version, scheme) for scheme in NamingScheme)
+    content = read_object(folder, before)
+    if content is None:
+        return  # another migration, or a cleaning, was faster
+    with storage_border(storage.place):
+        try:
+            if folder.place.is_local:
+                os.link(folder.place.local_path / before, folder.place.local_path / after)
+            else:
+                _create(folder, after, content)
+        except FileNotFoundError:
+            return
+        except FileExistsError:
+            if read_object(folder, after) != content:
+                raise _two_versions(storage, version) from None
+    failpoint(_BOTH_NAMES)
+    remove_object(folder, before)
+    emit("version_renamed", place=str(storage.place), version=version)
+
+
+def _create(folder: Storage, name: str, content: bytes) -> None:
+    try:
+        obstore.put(folder.object_store(), name, content, mode="create")
+    except AlreadyExistsError:
+        raise FileExistsError(name) from None
+    except BaseError as error:
+        raise storage_failure(error, folder.place) from harmless(error)
+
+
+def _two_versions(storage: Storage, version: int) -> MixedVersionNames:
+    detail = (
+        f"{format_name(version, NamingScheme.V1)} and {format_name(version)} are two different "
+        f"versions {version}, made by two writers; move the one away that you do not want"
+    )
+    return MixedVersionNames(place=str(storage.place), detail=detail)
