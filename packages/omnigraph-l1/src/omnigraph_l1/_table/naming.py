@@ -1,8 +1,9 @@
 """Giving the version files of an old dataset the names that Lance gives new ones.
 
 Always: each file gets its new name before it loses the old one, and never the name of another, so
-that no version is lost wherever it is cut short; calling it again goes on. While names of both
-kinds are there, Lance opens no newest version: readers and new writers are refused, not misled.
+that no version is lost wherever it is cut short; calling it again goes on. The newest version comes
+first, because in a store Lance may take the newest of the new names for the newest version without
+a word; mostly, and on local disk always, it opens none while names of both kinds are there.
 Lance's own migration puts one file in the place of another where a version has both names.
 """
 
@@ -43,8 +44,9 @@ def migrate_version_names(
 ) -> int:
     """Rename the version files of a dataset from ``{version}.manifest``; give how many.
 
-    Nobody else should write meanwhile: who opened the dataset before goes on under the old names.
-    That does no harm but that it cannot be opened until this is called again.
+    Nobody else may write meanwhile, nor go on with a handle from before, which would write under
+    the old names. On local disk the dataset does not open then until this is called again; in a
+    store such a commit is not seen until then, and others may commit the same version.
     """
     storage = Storage.resolve(place, storage_options)
     folder = storage.child(_VERSIONS)
@@ -70,7 +72,7 @@ def migrate_version_names(
 
 
 def _old_names(storage: Storage, folder: Storage) -> list[int]:
-    """List the versions that have an old name, oldest first, if none is there twice."""
+    """List the versions that have an old name, newest first, if none is there twice."""
     found: dict[NamingScheme, set[int]] = {scheme: set() for scheme in NamingScheme}
     for each in list_objects(folder):
         parsed = parse_name(each.name)
@@ -82,7 +84,7 @@ def _old_names(storage: Storage, folder: Storage) -> list[int]:
         first, second = (read_object(folder, name) for name in names)
         if first is not None and second is not None and first != second:
             raise _two_versions(storage, version)
-    return sorted(old)
+    return sorted(old, reverse=True)
 
 
 def _rename(storage: Storage, folder: Storage, version: int) -> None:

@@ -19,11 +19,31 @@ def info(*, common: Common | None = None) -> int:
     return looking.info(begun(common))
 
 
-def tables(*, moment: Moment | None = None, common: Common | None = None) -> int:
-    """List the tables: rows, files, bytes, versions."""
+def tables(
+    *keys: str,
+    history: Annotated[
+        bool, Parameter(negative="", help="What Lance did to them, the newest version first.")
+    ] = False,
+    limit: Annotated[
+        int, Parameter(name=["--limit", "-n"], help="How many versions of each, with --history.")
+    ] = 20,
+    moment: Moment | None = None,
+    common: Common | None = None,
+) -> int:
+    """List the tables: rows, files, bytes, versions.
+
+    Parameters
+    ----------
+    keys
+        Only these, as in node:Person.
+    """
+    if history:
+        from omnigraph_l2._cli.work import recorded
+
+        return recorded.history(begun(common), moment or Moment(), keys, limit)
     from omnigraph_l2._cli.work import looking
 
-    return looking.tables(begun(common), moment or Moment())
+    return looking.tables(begun(common), moment or Moment(), keys)
 
 
 def cat(

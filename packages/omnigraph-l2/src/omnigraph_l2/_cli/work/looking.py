@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository, Snapshot
@@ -57,11 +58,12 @@ def info(job: Job) -> int:
     return 0
 
 
-def tables(job: Job, moment: Moment) -> int:
-    """List the tables of a moment."""
+def tables(job: Job, moment: Moment, keys: Sequence[str]) -> int:
+    """List the tables of a moment; all where none is named."""
     with job.open() as repo:
         snapshot = moment.of(repo)
-        sizes = {key: files_of(snapshot.dataset(key)) for key in snapshot.tables}
+        entries = {key: snapshot.entry(key) for key in keys or snapshot.tables}
+        sizes = {key: files_of(snapshot.dataset(key)) for key in entries}
         if job.out.json:
             job.out.document(_tables_document(repo, snapshot, sizes))
             return 0
@@ -70,7 +72,7 @@ def tables(job: Job, moment: Moment) -> int:
                 (key, f"{entry.row_count:,}", f"{sizes[key].files:,}",
                  shown_bytes(sizes[key].bytes), f"{entry.table_version}", entry.table_branch or "-")
             )
-            for key, entry in snapshot.tables.items()
+            for key, entry in entries.items()
         ]  # fmt: skip
         job.out.columns(("table", "rows", "files", "size", "version", "fork"), rows)
     return 0
@@ -156,6 +158,6 @@ def _tables_document(
                 "table_branch": entry.table_branch,
                 "table_path": entry.table_path,
             }
-            for key, entry in snapshot.tables.items()
+            for key, entry in ((key, snapshot.entry(key)) for key in sizes)
         ],
     }
