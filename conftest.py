@@ -1,10 +1,11 @@
-"""What holds for every test here: what needs a server, a process or a JVM is marked so."""
+"""What holds for every test here: what needs a server, a process, a browser or a JVM is marked so."""
 
 from __future__ import annotations
 
 import pytest
 
 _MARKERS = {
+    "browser": {"browser"},
     "integration": {"crash", "faulty_s3", "processes", "s3_store"},
     "spark": {"cluster", "spark"},
 }

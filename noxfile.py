@@ -18,7 +18,8 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
 nox.options.sessions = [
-    "lint", "types", "checks", "unit", "packaging", "docs", "site", "integration", "spark",
+    "lint", "types", "checks", "unit", "packaging", "docs", "site", "browser", "integration",
+    "spark",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent
@@ -91,8 +92,9 @@ def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     install_tested(session)
     session.run(
-        "pytest", *PARALLEL, *NOT_SPARK, "-m", "not integration and not slow", *session.posargs
-    )
+        "pytest", *PARALLEL, *NOT_SPARK, "-m", "not (integration or browser or slow)",
+        *session.posargs,
+    )  # fmt: skip
 
 
 @nox.session
@@ -100,6 +102,31 @@ def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
     install_tested(session)
     session.run("pytest", *PARALLEL, *NOT_SPARK, "-m", "integration and not slow", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Look at the page of ``omnigraph explore`` in a real Chromium. Root on Debian gets it so."""
+    install(session, L1, L2, TESTING, tools=("pytest",))
+    get_chromium(session)
+    session.run("pytest", str(L2 / "tests" / "explore"), "-m", "browser", *session.posargs)
+
+
+def get_chromium(session: nox.Session) -> None:
+    """Install Chromium where that can be done without asking; else say how."""
+    known = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    if os.environ.get("OMNIGRAPH_CHROMIUM") or any(map(shutil.which, known)):
+        return
+    if os.geteuid() or not shutil.which("apt-get"):
+        session.error(
+            "No Chromium was found. Debian, Ubuntu: sudo apt-get install chromium · Fedora: sudo "
+            "dnf install chromium · or name one: OMNIGRAPH_CHROMIUM=/path/to/chrome"
+        )
+    session.run("apt-get", "update", "--quiet", external=True)
+    session.run(
+        "apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium",
+        external=True, env={"DEBIAN_FRONTEND": "noninteractive"},
+    )  # fmt: skip
 
 
 @nox.session

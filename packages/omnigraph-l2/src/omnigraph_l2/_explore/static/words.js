@@ -1,0 +1,52 @@
+// Numbers, sizes and times in words.
+
+const NUMBERS = new Intl.NumberFormat("en");
+const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const WHOLE = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+const UNITS = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+
+export function number(value) {
+  return NUMBERS.format(value);
+}
+
+export function shortNumber(value) {
+  return SHORT.format(value);
+}
+
+export function counted(value, what) {
+  return `${number(value)} ${what}${value === 1 ? "" : "s"}`;
+}
+
+export function bytes(value) {
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit ? value.toPrecision(3) : value} ${UNITS[unit]}`;
+}
+
+export function when(moment) {
+  return DAY.format(new Date(moment));
+}
+
+export function wholeMoment(moment) {
+  return WHOLE.format(new Date(moment));
+}
+
+export function shortId(id) {
+  return id.slice(-8);
+}
+
+export function nameOf(key) {
+  return key.slice(key.indexOf(":") + 1);
+}
+
+export function kindOf(key) {
+  return key.slice(0, key.indexOf(":"));
+}
+
+export function textOf(cell) {
+  return cell !== null && typeof cell === "object" ? `${cell.text}…` : cell;
+}
