@@ -9,7 +9,15 @@ from importlib.metadata import version
 
 from cyclopts import App, Group
 
-from omnigraph_l2._cli.commands import branching, creating, history, loading, reading, upkeep
+from omnigraph_l2._cli.commands import (
+    branching,
+    creating,
+    exploring,
+    history,
+    loading,
+    reading,
+    upkeep,
+)
 
 __all__ = ["app"]
 
@@ -38,6 +46,7 @@ _COMMANDS = {
     _BEGIN: (creating.init, loading.load),
     _LOOK: (
         reading.info, reading.tables, reading.cat, reading.schema, history.log, history.diff,
+        exploring.explore,
     ),
     _CHANGE: (
         branching.branch, branching.merge, history.revert, branching.tag, creating.evolve,

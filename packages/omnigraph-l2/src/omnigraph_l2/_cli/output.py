@@ -103,6 +103,10 @@ class Output:
         """Standard output, for bytes."""
         return sys.stdout.buffer
 
+    def flush(self) -> None:
+        """Let what was given be read now: the command goes on for long."""
+        self._out.file.flush()
+
     # All else.
 
     def tell(self, text: str) -> None:

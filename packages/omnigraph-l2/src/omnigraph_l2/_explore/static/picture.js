@@ -3,6 +3,7 @@
 // Boxes push each other away, edges pull them together; the same schema gives the same picture.
 
 const WIDTH_OF_A_LETTER = 7.3;
+const HEIGHT_OF_A_LABEL = 22;
 const HEAD = 30;
 const LINE = 19;
 const PROPERTIES_AT_MOST = 8;
@@ -40,7 +41,6 @@ export function arrange(boxes, links) {
   }
   const joined = new Set(links.flatMap(([one, other]) => [`${one} ${other}`, `${other} ${one}`]));
   for (let round = 0; round < 200 && separate(boxes, joined); round += 1);
-  return frame(boxes);
 }
 
 function pull(boxes, links, strength) {
@@ -101,17 +101,14 @@ function separate(boxes, joined) {
   return moved;
 }
 
-function frame(boxes) {
-  const margin = 70;
+// The part of the plane that has all boxes and all labels in it.
+export function frameOf(boxes) {
+  const margin = 24;
   const left = Math.min(...boxes.map((box) => box.x - box.width / 2)) - margin;
   const top = Math.min(...boxes.map((box) => box.y - box.height / 2)) - margin;
   const right = Math.max(...boxes.map((box) => box.x + box.width / 2)) + margin;
   const bottom = Math.max(...boxes.map((box) => box.y + box.height / 2)) + margin;
-  for (const box of boxes) {
-    box.x -= left;
-    box.y -= top;
-  }
-  return { width: Math.ceil(right - left), height: Math.ceil(bottom - top) };
+  return { left: Math.floor(left), top: Math.floor(top), width: Math.ceil(right - left), height: Math.ceil(bottom - top) };
 }
 
 // The line from one box to another; `turn` bends those that share both ends apart.
@@ -152,4 +149,9 @@ function border(box, towards) {
 
 function round(value) {
   return value.toFixed(1);
+}
+
+// The place of a label around a point.
+export function labelBox(text, at) {
+  return { x: at.x, y: at.y, width: text.length * WIDTH_OF_A_LETTER + 20, height: HEIGHT_OF_A_LABEL };
 }

@@ -2,7 +2,7 @@
 
 import { data, el, note, svg, visible } from "./dom.js";
 import { momentOf } from "./history.js";
-import { arrange, boxOf, lineBetween, loopOf } from "./picture.js";
+import { arrange, boxOf, frameOf, labelBox, lineBetween, loopOf } from "./picture.js";
 import { ask } from "./source.js";
 import { go } from "./state.js";
 import { counted, number, shortNumber } from "./words.js";
@@ -39,7 +39,7 @@ function drawing(nodes, edges) {
   const joined = edges
     .map((edge) => [edge, numbers.get(edge.source), numbers.get(edge.target)])
     .filter(([, source, target]) => source !== undefined && target !== undefined);
-  const size = arrange(boxes, joined.filter(([, source, target]) => source !== target).map(([, ...ends]) => ends));
+  arrange(boxes, joined.filter(([, source, target]) => source !== target).map(([, ...ends]) => ends));
   const lines = [];
   const labels = [];
   for (const [edge, source, target, place] of placed(joined)) {
@@ -47,13 +47,14 @@ function drawing(nodes, edges) {
     lines.push(svg("path", { class: "edge", d: found.path, "marker-end": "url(#arrow)" }));
     labels.push(edgeLabel(edge, found.label));
   }
+  const frame = frameOf([...boxes, ...labels.map(([box]) => box)]);
   const told = `${counted(nodes.length, "type")} of nodes, joined by ${counted(joined.length, "type")} of edges`;
   return el(
     "div",
     { class: "scroll picture", tabindex: "0" },
     svg(
       "svg",
-      { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height, role: "img", "aria-label": told },
+      { viewBox: `${frame.left} ${frame.top} ${frame.width} ${frame.height}`, width: frame.width, height: frame.height, role: "img", "aria-label": told },
       svg(
         "defs",
         {},
@@ -65,7 +66,7 @@ function drawing(nodes, edges) {
       ),
       lines,
       boxes.map(drawnBox),
-      labels,
+      labels.map(([, label]) => label),
     ),
   );
 }
@@ -109,16 +110,16 @@ function drawnBox(box) {
 }
 
 function edgeLabel(edge, at) {
-  const name = short(edge.name);
-  const told = `${name}  ${shortNumber(edge.rows)}`;
-  const width = told.length * 7 + 14;
-  return svg(
+  const told = `${short(edge.name)}  ${shortNumber(edge.rows)}`;
+  const box = labelBox(told, at);
+  const label = svg(
     "g",
     { class: "edge-label", onclick: () => go({ panel: "rows", table: edge.key, filter: "" }) },
     svg("title", {}, visible(`${edge.key}: ${counted(edge.rows, "row")}`)),
-    svg("rect", { x: at.x - width / 2, y: at.y - 11, width, height: 22, rx: 11 }),
-    svg("text", { x: at.x, y: at.y + 4 }, told),
+    svg("rect", { x: box.x - box.width / 2, y: box.y - box.height / 2, width: box.width, height: box.height, rx: 11 }),
+    svg("text", { x: box.x, y: box.y + 4 }, told),
   );
+  return [box, label];
 }
 
 function inWords(type) {

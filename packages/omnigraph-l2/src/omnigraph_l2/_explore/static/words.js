@@ -4,7 +4,8 @@ const NUMBERS = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 const WHOLE = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
-const UNITS = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const STEP = 1024;
 
 export function number(value) {
   return NUMBERS.format(value);
@@ -20,11 +21,11 @@ export function counted(value, what) {
 
 export function bytes(value) {
   let unit = 0;
-  while (value >= 1000 && unit < UNITS.length - 1) {
-    value /= 1000;
+  while (value >= STEP && unit < UNITS.length - 1) {
+    value /= STEP;
     unit += 1;
   }
-  return `${unit ? value.toPrecision(3) : value} ${UNITS[unit]}`;
+  return `${unit ? Number(value.toPrecision(3)) : value} ${UNITS[unit]}`;
 }
 
 export function when(moment) {
