@@ -9,6 +9,7 @@ import pytest
 from small_graph import append, people
 from upkeepwork import NOTHING
 
+from omnigraph_l1 import Table, VersionFile
 from omnigraph_l2 import Repository
 from omnigraph_l2._maintenance import cleaning, survey
 
@@ -79,5 +80,28 @@ def test_a_tag_is_deleted_with_its_branch(
     acted = meanwhile(monkeypatch, module, step, act)
     assert repo.cleanup(NOTHING, dry_run=False).failed == 0
     assert acted
+    assert people(repo) == "a"
+    assert repo.verify().ok
+
+
+def test_a_branch_is_deleted_before_its_versions_are_listed(
+    repo: Repository, another: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of none is of a branch that is gone, and the cleanup does the rest."""
+    append(repo, "a")
+    native = repo.branches.create("side").native_branch
+    append(repo, "b", branch="side")
+    real, listed = Table.version_files, []
+
+    def after_it_went(table: Table) -> list[VersionFile]:
+        if table.branch == native and not listed:
+            another.branches.delete("side")
+            listed.append(real(table))
+            return listed[0]
+        return real(table)
+
+    monkeypatch.setattr(Table, "version_files", after_it_went)
+    assert repo.cleanup(NOTHING, dry_run=False).failed == 0
+    assert listed == [[]]
     assert people(repo) == "a"
     assert repo.verify().ok

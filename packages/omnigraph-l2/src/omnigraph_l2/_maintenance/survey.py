@@ -155,7 +155,12 @@ def look(
 def _line(root: Root, native: str | None, *, is_all_needed: bool) -> Iterator[CatalogLine]:
     with unless_removed(root, MANIFEST, native):
         table = root.open(MANIFEST, branch=native)
-        yield CatalogLine(table=table, files=table.version_files(), is_all_needed=is_all_needed)
+        files = table.version_files()
+        if not files:
+            raise CorruptRepository(
+                place=root.place, item=f"{MANIFEST}, branch {native}", detail="it has no versions"
+            )
+        yield CatalogLine(table=table, files=files, is_all_needed=is_all_needed)
 
 
 def _with_new_names(
