@@ -81,6 +81,32 @@ def test_an_index_of_each_kind(tmp_path: Path, kind: IndexKind) -> None:
     assert answers(forked) == answers(extended)
 
 
+@pytest.mark.parametrize("kind", IndexKind)
+def test_compacting_a_branch_that_has_an_index_of_its_parent(
+    tmp_path: Path, kind: IndexKind
+) -> None:
+    """The index goes on giving right answers, for what it covers and for what came later."""
+    plain, indexed = (
+        Table.create(tmp_path / name, SCHEMA, durability="none").append(rows(0, 400)).table
+        for name in ("plain", "indexed")
+    )
+    indexed = indexed.create_index(COLUMNS[kind], kind, name="it").table.fork("side")
+    for start in (400, 450):
+        plain, indexed = (each.append(rows(start, 50)).table for each in (plain, indexed))
+    plain, indexed = (each.delete("id < '00200'").table for each in (plain, indexed))
+    for _ in range(2):
+        before = len(indexed.fragments())
+        indexed = indexed.compact().table
+        assert len(indexed.fragments()) <= before
+        assert answers(indexed)[:4] == answers(plain)
+        assert all(each == ["00250"] for each in answers(indexed)[4:])
+        indexed = indexed.extend_index("it").table
+        assert answers(indexed)[:4] == answers(plain)
+    assert len(indexed.fragments()) == 2
+    indexed = indexed.append(rows(500, 300)).table.extend_index("it").table.compact().table
+    assert answers(indexed)[3] == ["00249", "00250", "00251"]
+
+
 def test_a_vector_index_of_what_is_no_vector(tmp_path: Path) -> None:
     """It is refused by name, and nothing has changed."""
     table = Table.create(tmp_path / "t", SCHEMA, durability="none").append(rows(0, 10)).table

@@ -82,6 +82,26 @@ def test_a_branch_is_optimized_by_itself(local: Repository) -> None:
     assert people(local) == people(local, "side")
 
 
+def test_a_branch_of_what_has_indexes(repo: Repository) -> None:
+    """On the branch rows are found and changed by their ids as before, by itself and by a merge."""
+    scattered(repo)
+    repo.optimize()
+    repo.branches.create("side")
+    with repo.transaction("side") as tx:
+        tx.delete(PERSON, ids=["b2", "e2", "f2"])
+    append(repo, "x", "y", branch="side")
+    append(repo, "z", branch="side")
+    repo.optimize(branch="side")
+    with repo.transaction("side") as tx:
+        tx.upsert(PERSON, [{"id": "a2", "age": 9}, {"id": "z", "age": 9}])
+    assert repo.snapshot("side").find(PERSON, ["a2", "z", "b2"]).num_rows == 2
+    assert people(repo, "side") == "a a2 b c d e f x y z"
+    repo.branches.merge("side")
+    assert people(repo) == "a a2 b c d e f x y z"
+    assert repo.snapshot().find(PERSON, ["a2", "z", "b2"])["age"].to_pylist() == [9, 9]
+    assert repo.verify(dangling_edges=True).ok
+
+
 def test_a_stranger_at_the_head_stays_out(local: Repository) -> None:
     """Rows that nobody published do not come in with the compacted version."""
     scattered(local)

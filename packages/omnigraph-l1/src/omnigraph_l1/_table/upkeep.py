@@ -54,7 +54,8 @@ class Removed:
 def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> Outcome:
     """Merge fragments that are smaller than the target, and drop rows that are marked deleted.
 
-    Without ``drop_deleted``, fragments that are large enough stay as they are.
+    Without ``drop_deleted``, fragments that are large enough stay as they are. So do those of a
+    branch that an index of its parent covers.
     """
     target = checked_count(target_rows, place=pinned.place, what="target_rows", least=1)
     options: Any = {
@@ -64,7 +65,9 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
     ready_to_write(pinned)
     with timed("compact", place=str(pinned.place), branch=pinned.branch) as event:
         with lance_border(pinned.place):
-            tasks = Compaction.plan(pinned.dataset, options).tasks
+            kept = _covered_by_inherited(pinned)
+            planned = Compaction.plan(pinned.dataset, options).tasks
+            tasks = [task for task in planned if kept.isdisjoint(f.id for f in task.fragments)]
             rewrites = [task.execute(pinned.dataset) for task in tasks]
         if not rewrites:
             return unchanged(pinned, "")
@@ -97,6 +100,21 @@ def compact(pinned: Pinned, *, target_rows: int, drop_deleted: bool = True) -> O
         follows_base=set(_content(done)) == expected and _same_columns(done, pinned),
         changed=True,
     )
+
+
+def _covered_by_inherited(pinned: Pinned) -> set[int]:
+    """Name the fragments that a branch has an index of from its parent, in files of the parent.
+
+    Lance writes such an index anew beside the branch when it compacts them, and goes on looking
+    for it beside the parent: nothing that needs the index works any more.
+    """
+    return {
+        number
+        for description in pinned.dataset.describe_indices()
+        for part in description.segments
+        if part.base_id is not None
+        for number in part.fragment_ids
+    }
 
 
 def explain_removal(pinned: Pinned, versions: Iterable[int]) -> Removed:
