@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forced_order import meanwhile
 from small_graph import append, people
 from tagwork import names
 
@@ -104,6 +105,17 @@ def test_a_tag_never_moves(repo: Repository) -> None:
     assert names(repo) == []
     repo.tags.create("v1")
     assert people(repo, tag="v1") == "ann bob cat"
+
+
+def test_a_name_that_somebody_takes_at_the_last_moment(repo: Repository) -> None:
+    """Whoever comes second is told, and the tag goes on naming what it named."""
+    first = repo.log()[0]
+    append(repo, "cat")
+    taking = meanwhile("l2.tag.checked", lambda: repo.tags.create("v1", first.graph_commit_id))
+    with taking, pytest.raises(TagExists):
+        repo.tags.create("v1")
+    assert repo.tags.get("v1").graph_commit_id == first.graph_commit_id
+    assert people(repo, tag="v1") == "ann bob"
 
 
 def test_what_is_not_there(repo: Repository) -> None:

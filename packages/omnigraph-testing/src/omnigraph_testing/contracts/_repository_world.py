@@ -317,7 +317,12 @@ class World:
         self.check(branch, turn + 1)
 
     def cleanup(self, turn: int) -> None:
-        """Remove all that nobody needs."""
+        """Remove all that nobody needs.
+
+        Who only looks writes down what it needs now; else its lease keeps what it read at first.
+        """
+        for handle in self.handles:
+            handle.cleanup(timedelta(0))
         report = self.repo(turn).cleanup(timedelta(0), dry_run=False)
         assert report.failed == 0
         heads = {
