@@ -173,7 +173,7 @@ def site(session: nox.Session) -> None:
     """Build the docs as a site, in site/. Warnings are errors; nothing comes from elsewhere."""
     if sys.version_info < (3, 11):
         session.skip("Sphinx needs Python 3.11")
-    install(session, L1, L2, TESTING, SPARK, tools=("sphinx", "myst-parser", "furo"))
+    install(session, L1, L2_CLI, TESTING, SPARK, tools=("sphinx", "myst-parser", "furo"))
     shutil.rmtree(ROOT / "site", ignore_errors=True)
     session.run("python", "-m", "sphinx", "-E", "-q", "-W", "--keep-going", "docs", "site")
     session.run("python", "checks/site.py", "site")
@@ -182,7 +182,7 @@ def site(session: nox.Session) -> None:
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Show what the project does, on local disk, and with Spark where Java is."""
-    install(session, L1, L2)
+    install(session, L1, L2_CLI)
     java = "JAVA_HOME" in os.environ or shutil.which("java")
     if java and "--no-spark" not in session.posargs:
         session.log("Java is here, so Spark is shown, too. The first time it is a download of")

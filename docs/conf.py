@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 project = "OmniGraph"
 author = "The OmniGraph developers"
 html_title = "OmniGraph for Python"
@@ -15,8 +19,23 @@ root_doc = "index"
 
 myst_heading_anchors = 4  # the anchors that the hosted pages have
 
-autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True, "imported-members": True}
 autodoc_member_order = "alphabetical"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints = "signature"
 add_module_names = False
+
+
+def _list_the_rest(app: Any, docname: str, source: list[str]) -> None:
+    """Put pages that index.md does not name yet at its end, so that none is ever lost."""
+    if docname != root_doc:
+        return
+    named = {root_doc, *re.findall(r"^[\w/-]+$", source[0], re.MULTILINE)}
+    rest = sorted({page.stem for page in Path(app.srcdir).glob("*.md")} - named)
+    if rest:
+        listed = "\n".join(rest)
+        source[0] += f"\n```{{toctree}}\n:caption: More\n:maxdepth: 1\n\n{listed}\n```\n"
+
+
+def setup(app: Any) -> None:
+    """Be called by Sphinx."""
+    app.connect("source-read", _list_the_rest)

@@ -68,6 +68,15 @@ def test_it_shows_what_it_says(told: str) -> None:
 
 def test_what_it_leaves_can_be_played_with(place: Path, told: str) -> None:
     """The commands of its last lines run as they stand; the repository is whole."""
+    shell = {**os.environ, "OMNIGRAPH_REPO": str(Path("omnigraph-demo", "graph"))}
+    for command in re.findall(r"\.nox/demo/bin/omnigraph (.*)", told):
+        served = ["--help"] if command == "explore" else []  # else it would not end
+        typed = [str(Path(sys.executable).with_name("omnigraph")), *command.split(), *served]
+        done = subprocess.run(
+            typed, cwd=place, env=shell, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
     lines = re.findall(r">>> (.*)", told)
     assert lines
     done = subprocess.run(

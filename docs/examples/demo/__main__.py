@@ -8,6 +8,8 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import story
@@ -51,12 +53,23 @@ def what_next() -> None:
     """Say what to try on the repository that was left."""
     plain(f"\nThe graph is in {PLACE}. Try next:")
     for line in (
+        *commands(),
         ".nox/demo/bin/python",
         f">>> from omnigraph_l2 import Repository; repo = Repository.open({str(PLACE)!r})",
         ">>> [(commit.actor_id, commit.message) for commit in repo.log()]",
         ">>> print(repo.diff('as-released', 'main'))",
     ):
         plain(f"  {styled(line, 'cyan')}")
+
+
+def commands() -> Iterator[str]:
+    """Give commands for a shell, where the command line is installed."""
+    if all(map(find_spec, ("cyclopts", "omnigraph_l2._cli"))):
+        yield f"export OMNIGRAPH_REPO={PLACE}"
+        yield ".nox/demo/bin/omnigraph log --graph"
+        yield ".nox/demo/bin/omnigraph diff as-released main"
+    if all(map(find_spec, ("cyclopts", "omnigraph_l2._explore"))):
+        yield ".nox/demo/bin/omnigraph explore"
 
 
 if __name__ == "__main__":
