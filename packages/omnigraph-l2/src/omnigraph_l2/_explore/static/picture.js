@@ -29,8 +29,9 @@ export function boxOf(type) {
 // Gives the boxes their places; `links` are pairs of numbers of boxes.
 export function arrange(boxes, links) {
   const radius = 90 + boxes.length * 45;
+  const turn = boxes.length > 2 ? -Math.PI / 2 : 0;
   boxes.forEach((box, n) => {
-    const angle = (2 * Math.PI * n) / boxes.length - Math.PI / 2;
+    const angle = (2 * Math.PI * n) / boxes.length + turn;
     box.x = boxes.length > 1 ? 1.4 * radius * Math.cos(angle) : 0;
     box.y = boxes.length > 1 ? radius * Math.sin(angle) : 0;
   });
