@@ -1,4 +1,4 @@
-"""One Spark session for all tests; what several folders share lies in ``shared``."""
+"""One Spark session and one cluster for all tests; what folders share lies in ``shared``."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     made = omnigraph_spark.session("tests", "local[2]", {**QUIET, **warehouse})
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The master of a standalone cluster with two workers."""
+    # Only now are the modules of ``shared`` to be found.
+    from standalone import standalone  # noqa: PLC0415
+
+    with standalone(tmp_path_factory.mktemp("cluster")) as master:
+        yield master

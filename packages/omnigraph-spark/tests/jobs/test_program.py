@@ -12,11 +12,10 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 from spark_graph import PERSON, made
+from standalone import submitted
 
 from omnigraph_spark._jobs.arguments import parser
 from omnigraph_spark._jobs.program import ran
-
-QUIET = ["--master", "local[1]", "--conf", "spark.ui.enabled=false"]
 
 
 @attrs.frozen
@@ -69,14 +68,19 @@ def test_help() -> None:
 
 
 @pytest.mark.spark
-def test_a_process(tmp_path: Path) -> None:
-    """The report goes to standard output, how far it has come to standard error."""
+def test_submitted_to_a_cluster(tmp_path: Path, cluster: str) -> None:
+    """A place need not be absolute, the status is that of the job, and the report comes last."""
+    where = process("--where").stdout.strip()
     with made(tmp_path / "repo") as repo:
+        with repo.transaction(check_edges=False) as tx:
+            tx.delete(PERSON, ids=["b"])
         repo.flush()
-        done = process("verify", repo.uri, "--dangling-edges", *QUIET)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout == f"{repo.verify(dangling_edges=True)}\n"
-        assert "node:Person" in done.stderr
+        done = submitted(cluster, where, "verify", "repo", "--dangling-edges", cwd=tmp_path)
+        assert done.returncode == 5, done.stderr
+    *_, told, report, finding = done.stdout.splitlines()  # to which Spark brings standard error
+    assert "edge:Knows of branch main, ends" in told
+    assert report.startswith(f"{tmp_path / 'repo'}: 1 error.")
+    assert finding.startswith("error: dangling-edge: edge:Knows of branch main")
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""Reading with executors that are processes of their own, and through Spark Connect."""
+"""Sessions of others: on a standalone cluster, to which a program is submitted; Spark Connect."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from standalone import submitted
 
 from omnigraph_l2 import Repository
 from omnigraph_testing import S3Store, sample_graph
@@ -26,30 +26,32 @@ WANTED = {
 }
 
 
-def ran(master: str, repo: Repository, storage: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run the program, and read what it printed."""
-    done = subprocess.run(
-        [sys.executable, PROGRAM, master, repo.uri, json.dumps(dict(storage or {}))],
-        capture_output=True, text=True, check=False, timeout=400,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
-    )  # fmt: skip
+def printed(done: subprocess.CompletedProcess[str], secret: str | None = None) -> dict[str, Any]:
+    """Read what the program printed last."""
     assert done.returncode == 0, done.stderr[-3000:]
-    secret = (storage or {}).get("aws_secret_access_key")
     assert secret is None or secret not in done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 @pytest.mark.spark
-def test_on_a_cluster_and_s3(s3_store: S3Store) -> None:
-    """Two executors read what the driver pinned; no log of theirs has the secret."""
-    with sample_graph(s3_store.uri("graph"), s3_store.storage_options) as repo:
-        assert ran("local-cluster[2,1,1024]", repo, s3_store.storage_options) == WANTED
+def test_on_a_standalone_cluster_and_s3(s3_store: S3Store, cluster: str) -> None:
+    """Two executors read what the driver pinned; nobody registered the format, or logs a secret."""
+    storage = dict(s3_store.storage_options)
+    with sample_graph(s3_store.uri("graph"), storage) as repo:
+        done = submitted(cluster, str(PROGRAM), "submitted", repo.uri, json.dumps(storage))
+        assert printed(done, storage["aws_secret_access_key"]) == WANTED
 
 
 @pytest.mark.spark
 def test_through_spark_connect(omnigraph_repo: Repository) -> None:
     """Reading, views, joins, typed errors, writing, jobs and streams are the same there."""
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    done = subprocess.run(
+        [sys.executable, PROGRAM, "connect", omnigraph_repo.uri, "{}"],
+        capture_output=True, text=True, check=False, timeout=570,
+        # Testing, Spark takes a port that is free, and not the one that everybody knows.
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_TESTING": "1"},
+    )  # fmt: skip
     written = {"exported": 4, "taken": 5, "sound": True, "streamed": ["oslo", "rome", "人"]}
-    assert ran("connect", omnigraph_repo) == {**WANTED, "written": written}
+    assert printed(done) == {**WANTED, "written": written}

@@ -1,13 +1,13 @@
 """A program that reads a graph with a Spark of its own, and prints what it found as JSON.
 
-Called with the master (``local-cluster[…]``, or ``connect`` for a Spark Connect server that is
-started beside it, which then writes, too), the place, and JSON of storage options.
+Called with how it is run (``submitted`` to a cluster, in a session that knows nothing of graphs; or
+``connect`` for a Spark Connect server that is started beside it, which then writes, too), the
+place, and JSON of storage options.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import Any
 
@@ -20,20 +20,18 @@ from omnigraph_spark import jobs
 from omnigraph_spark.errors import OutputExists
 
 CONFIG = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
-LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
-def main(master: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
+def main(how: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
     """Read, filter, join, count, and run an algorithm."""
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    if master == "connect":
+    if how == "connect":
         builder: Any = SparkSession.builder.remote("local[2]")
         for name, value in CONFIG.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
         omnigraph_spark.register(spark)
     else:
-        spark = omnigraph_spark.session("job", master, {**CONFIG, **LOCAL})
+        spark = SparkSession.builder.getOrCreate()
     graph = omnigraph_spark.read_graph(spark, uri, storage_options=storage)
     people = graph.table("node:Person")
     found: dict[str, Any] = {
@@ -52,7 +50,7 @@ def main(master: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - each kind of session wraps it in its own
         cause = omnigraph_spark.cause_of(error)
         found["error"] = None if cause is None else cause.kind
-    if master == "connect":
+    if how == "connect":
         found["written"] = written(spark, uri)
     spark.stop()
     return found

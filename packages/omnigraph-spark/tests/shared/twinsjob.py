@@ -1,0 +1,66 @@
+"""A program some of whose tasks run twice at once: Spark starts a second attempt of slow ones.
+
+Called with the place of a repository, and a folder for marks.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+
+import omnigraph_spark
+
+
+@attrs.frozen
+class Twins:
+    """Holds the first attempt of a task in the midst of its rows, until the second is there."""
+
+    marks: str
+    name: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Let rows pass."""
+        context = TaskContext.get()
+        assert context is not None
+        for number, batch in enumerate(batches):
+            yield batch
+            if number == 0 and context.partitionId() == 0:
+                self._meet(context.attemptNumber())
+
+    def _meet(self, attempt: int) -> None:
+        self._mark(attempt).touch()
+        pause = threading.Event()
+        while attempt == 0 and not self._mark(1).exists():
+            pause.wait(0.02)
+
+    def _mark(self, attempt: int) -> Path:
+        return Path(self.marks) / f"{self.name} {attempt}"
+
+
+def rows(spark: SparkSession, marks: str, name: str) -> DataFrame:
+    """Make rows in four partitions, one of which is slow."""
+    made = spark.range(0, 400, 1, 4).selectExpr(f"concat('{name}', id) as id")
+    return made.mapInArrow(Twins(marks, name), made.schema)
+
+
+def main(uri: str, marks: str) -> None:
+    """Write by the format, and in a transaction."""
+    spark = SparkSession.builder.getOrCreate()
+    for mode in ("append", "upsert"):
+        frame = rows(spark, marks, f"{mode}-")
+        options = {"table": "node:City", "write_mode": mode}
+        frame.write.format("omnigraph").options(**options).mode("append").save(uri)
+    with omnigraph_spark.transaction(spark, uri) as tx:
+        tx.append("node:City", rows(spark, marks, "together-"))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
