@@ -21,7 +21,7 @@ from spark_graph import CITY, KNOWS, PERSON, everything, made, person
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import UnknownTable
 from omnigraph_spark import jobs
-from omnigraph_spark._jobs.output import folder_of
+from omnigraph_spark._jobs.output import folder_of, refuse_inside
 from omnigraph_spark._jobs.program import ran
 from omnigraph_spark.errors import InexactValue, InvalidOptions, JobFailed, OutputExists
 
@@ -89,6 +89,25 @@ def test_names_of_folders() -> None:
     assert len(folders) == len(near)
     assert max(map(len, folders)) <= 220
     assert all(re.fullmatch(r"(%[0-9A-F]{2})+x?|[^%]+", each.partition("~")[0]) for each in folders)
+
+
+def test_nothing_is_written_into_the_repository(spark: SparkSession, tmp_path: Path) -> None:
+    """However its place is called; neither by an export, nor by a diff or a load."""
+    with made(tmp_path / "repo") as repo:
+        (tmp_path / "link").symlink_to(tmp_path / "repo")
+        before = sorted((tmp_path / "repo").rglob("*"))
+        for place in (repo.uri, f"file://{repo.uri}/", str(tmp_path / "link" / "out")):
+            with pytest.raises(InvalidOptions, match="is in the repository"):
+                jobs.export(spark, repo.uri, place, overwrite=True)
+            with pytest.raises(InvalidOptions, match="is in the repository"):
+                jobs.diff(spark, repo.uri, 1, "main", out=place)
+            with pytest.raises(InvalidOptions, match="is in the repository"):
+                jobs.load(spark, repo.uri, {"tables": []}, rejects=place)
+        assert sorted((tmp_path / "repo").rglob("*")) == before
+    for place in ("s3a://bucket/graph", "s3://bucket/graph/out", "s3://bucket//graph/"):
+        with pytest.raises(InvalidOptions, match="bucket"):
+            refuse_inside("s3://bucket/graph", "out", place)
+    refuse_inside("s3://bucket/graph", "out", "s3a://bucket/graph-out")
 
 
 def test_a_type_that_leads_elsewhere(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import omnigraph_spark
+from omnigraph_spark import jobs
 from omnigraph_spark._session.java import check_java, major_version
 from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
 
@@ -79,11 +81,21 @@ def test_an_interpreter_that_cannot_be_used(
         omnigraph_spark.session(master="local[1]")
 
 
-def test_only_a_session_can_be_registered() -> None:
-    """Anything else is a typed error."""
+def test_only_a_session_is_a_session() -> None:
+    """Anything else is a typed error, wherever it is given."""
     for wrong in (None, "spark", SparkSession):
-        with pytest.raises(NotASession):
-            omnigraph_spark.register(wrong)  # type: ignore[arg-type]
+        given: Any = wrong
+        for use in (
+            omnigraph_spark.register,
+            lambda given: omnigraph_spark.read_graph(given, "x"),
+            lambda given: omnigraph_spark.transaction(given, "x"),
+            lambda given: jobs.verify(given, "x"),
+            lambda given: jobs.optimize(given, "x"),
+            lambda given: jobs.diff(given, "x", 1, 2),
+            lambda given: jobs.export(given, "x", "y"),
+        ):
+            with pytest.raises(NotASession):
+                use(given)
 
 
 def test_what_a_session_has(spark: SparkSession) -> None:

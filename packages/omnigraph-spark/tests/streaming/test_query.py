@@ -132,6 +132,31 @@ def test_two_tables_once(spark: SparkSession, repo: Repository, tmp_path: Path) 
         ]
 
 
+def test_two_of_one_stream(spark: SparkSession, repo: Repository, tmp_path: Path) -> None:
+    """The second would be taken for the first, done again: it is refused, or has its own name."""
+
+    def cities(tx: SparkTransaction, batch: DataFrame) -> None:
+        tx.append(CITY, batch.select("id"))
+
+    def both(*names: str | None) -> Each:
+        def write(batch: DataFrame, number: int) -> None:
+            for function, name in zip((people_and_edges, cities), names, strict=True):
+                each_batch(target.uri, function, name=name)(batch, number)
+
+        return write
+
+    with made(tmp_path / "target") as target:
+        stream = changes(spark, repo, starting="snapshot")
+        with pytest.raises(StreamingQueryException) as raised:
+            follow(stream, both(None, None), tmp_path / "one")
+        found = cause_of(raised.value)
+        assert isinstance(found, InvalidRequest)
+        assert "a name of its own" in found.reason
+        assert ids(target, CITY) == ""
+        follow(stream, both(None, "cities"), tmp_path / "one")
+        assert (ids(target), ids(target, CITY)) == ("a b x-a x-b", "a b")
+
+
 def test_a_batch_alone(spark: SparkSession, repo: Repository) -> None:
     """With a name of one's own; once more after a lost race; errors are those of the graph."""
     raced: list[str] = []

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as sql
 
-from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
+from omnigraph_l2.errors import InvalidData
+from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema, written_schema
 from omnigraph_spark.errors import InexactValue, UnsupportedTypes
 from omnigraph_testing.strategies import batches, property_types, schemas
 
@@ -63,6 +64,18 @@ def test_which_type_stands_for_which(arrow: pa.DataType, spark_type: sql.DataTyp
     wanted = arrow_schema(made)
     empty = pa.record_batch([pa.array([], pa.string()), pa.nulls(0, arrow)], schema=schema)
     assert cast_batch(empty, wanted, table_key=KEY).schema == wanted
+
+
+def test_what_no_table_can_hold_is_refused_whole() -> None:
+    """Every column of a data frame that has no Arrow type is named."""
+    spans = sql.StructType([sql.StructField("span", sql.YearMonthIntervalType())])
+    given = {"id": sql.StringType(), "months": sql.CalendarIntervalType(), "inner": spans}
+    schema = sql.StructType([sql.StructField(*each) for each in given.items()])
+    with pytest.raises(InvalidData) as told:
+        written_schema(schema, table_key=KEY)
+    assert told.value.table_key == KEY
+    assert [each.column for each in told.value.problems] == ["months", "inner"]
+    assert "interval" in told.value.problems[1].problem
 
 
 def test_what_spark_does_not_have_is_refused_whole() -> None:

@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from spark_graph import CITY, KNOWS, PERSON, everything, frame, ids, knows, person
 
-from omnigraph_l2 import Repository
+from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import (
     DanglingEdges,
     DuplicateIds,
@@ -189,6 +191,23 @@ def test_ids_are_what_their_letters_are(
         tx.delete(KNOWS, spark.createDataFrame([["e"]], "id string"))
         tx.delete(PERSON, some.select(lower))
     assert ids(repo) == "a"
+
+
+def test_no_property_is_taken_for_something_else(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is called; what deals rows out to tasks has a name that no property has."""
+    monkeypatch.setattr(locating, "_ROWS_LOOKED_UP", 0)
+    names = ("_omnigraph_group", "_omnigraph_group_", "_omnigraph")
+    things = NodeType("Thing", {name: pa.int64() for name in names})
+    before, after = ({"id": "a", **dict.fromkeys(names, number)} for number in (1, 2))
+    with Repository.init(tmp_path / "things", GraphSchema(nodes=[things])) as graph:
+        with graph.transaction() as tx:
+            tx.append("node:Thing", [before])
+        rows = spark.createDataFrame([tuple(after.values())], ["id", *names])
+        with transaction(spark, graph.uri) as tx:
+            tx.upsert("node:Thing", rows)
+        assert graph.snapshot().read("node:Thing").to_pylist() == [after]
 
 
 def test_of_two_that_upsert_one_new_id_one_has_lost_a_race(

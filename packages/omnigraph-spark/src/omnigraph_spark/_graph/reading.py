@@ -21,6 +21,7 @@ from omnigraph_l2 import Repository, Snapshot
 from omnigraph_l2.errors import UnknownTable
 from omnigraph_spark._graph import algorithms
 from omnigraph_spark._graph.views import view_names
+from omnigraph_spark._session.given import check_session
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
 
 __all__ = ["Graph", "read_graph"]
@@ -148,6 +149,7 @@ def read_graph(
     storage_options: Mapping[str, str] | None = None,
 ) -> Graph:
     """Read a graph as it is, or as it was at a version, a commit, a tag, or a moment."""
+    check_session(spark)
     with Repository.open(uri, storage_options) as repository:
         found: Snapshot = repository.snapshot(
             branch, version=version, commit=commit, as_of=as_of, tag=tag

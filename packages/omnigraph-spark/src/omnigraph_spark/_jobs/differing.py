@@ -26,10 +26,12 @@ from omnigraph_spark._jobs.output import (
     exists,
     folder_of,
     refuse_existing,
+    refuse_inside,
     refuse_unwritable,
     write,
 )
 from omnigraph_spark._jobs.progress import Progress, Tell
+from omnigraph_spark._session.given import check_session
 from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
 from omnigraph_spark._writing.frames import mapped, run
 
@@ -81,9 +83,12 @@ def diff(
     A moment is a branch, a tag, a commit id, or a version of main. Rows are written with their
     ``change``, their ``id``, and what they were ``before`` and ``after``.
     """
+    check_session(spark)
     telling = Progress(progress)
     check_output("." if out is None else out, format, DIFF_FORMATS)
     with Repository.open(uri, dict(storage_options or {}) or None) as repo:
+        if out is not None:
+            refuse_inside(repo.uri, "out", out)
         found = repo.diff(before, after, tables)
         telling.say(f"from {before} to {after} of {repo.uri}")
         shared = {key: found.share(key) for key in _keys(found, tables)}

@@ -25,6 +25,7 @@ from omnigraph_spark._jobs.output import (
     exists,
     folder_of,
     refuse_existing,
+    refuse_inside,
     refuse_unwritable,
     write,
 )
@@ -90,6 +91,7 @@ def export(
         spark, uri, branch=branch, version=version, commit=commit, as_of=as_of, tag=tag,
         storage_options=storage_options,
     )  # fmt: skip
+    refuse_inside(graph.uri, "out", out)
     keys = _wanted(graph, tables)
     telling.say(f"{len(keys)} tables of {graph.branch} at version {graph.version} of {graph.uri}")
     frames = {key: _frame(graph, key) for key in keys}

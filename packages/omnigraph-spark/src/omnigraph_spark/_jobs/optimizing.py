@@ -17,6 +17,7 @@ from omnigraph_l2 import OptimizedTable, OptimizeReport, Repository
 from omnigraph_l2.errors import InvalidRequest, UnknownTable
 from omnigraph_spark._jobs.at_once import at_once
 from omnigraph_spark._jobs.progress import Progress, Tell
+from omnigraph_spark._session.given import check_session
 from omnigraph_spark._writing.frames import run
 
 __all__ = ["optimize"]
@@ -37,6 +38,7 @@ def optimize(
     if isinstance(tables, str):
         reason = f"tables are several keys of tables, found {tables!r}: put it in a list"
         raise InvalidRequest(what="This optimize", reason=reason)
+    check_session(spark)
     telling = Progress(progress)
     storage = dict(storage_options) if storage_options else None
     with Repository.open(uri, storage, actor) as repo:

@@ -8,6 +8,8 @@ says. Spark looks, writes and empties: it knows places that Python does not.
 from __future__ import annotations
 
 import hashlib
+import os
+import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
@@ -28,6 +30,7 @@ __all__ = [
     "exists",
     "folder_of",
     "refuse_existing",
+    "refuse_inside",
     "refuse_unwritable",
     "write",
 ]
@@ -55,6 +58,7 @@ _ENDED: Final = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 _NO_CSV: Final = (sql.ArrayType, sql.MapType, sql.StructType, sql.BinaryType, sql.NullType)
 _TIMES: Final = "spark.sql.timeType.enabled"
 _CASE: Final = "spark.sql.caseSensitive"
+_STORES: Final = {"s3a": "s3", "s3n": "s3"}
 _LONGEST_NAME: Final = 200
 """File systems have 255 bytes for a name."""
 
@@ -86,6 +90,25 @@ def check_output(out: str, format: str, formats: Collection[str]) -> None:  # no
         problems.append(f"the format is one of {', '.join(formats)}, found {format!r}")
     if problems:
         raise InvalidOptions(problems=tuple(problems))
+
+
+def refuse_inside(repository: str, name: str, place: str) -> None:
+    """Raise ``InvalidOptions`` where a job would write among the files of a repository."""
+    within, place_of_it = _plain(repository), _plain(place)
+    if place_of_it == within or place_of_it.startswith(f"{within}/"):
+        problem = (
+            f"{name} is {place!r}, which is in the repository {repository}: choose a place of its "
+            "own"
+        )
+        raise InvalidOptions(problems=(problem,))
+
+
+def _plain(place: str) -> str:
+    """Name a place in one way: Spark calls some stores otherwise, and local files have links."""
+    scheme, found, rest = place.partition(":/")
+    if not found or scheme == "file":
+        return os.path.realpath(f"/{rest.lstrip('/')}" if found else place)
+    return f"{_STORES.get(scheme, scheme)}:/{posixpath.normpath(rest).rstrip('/')}"
 
 
 def refuse_unwritable(
@@ -152,7 +175,9 @@ def exists(spark: SparkSession, path: str) -> bool:
     """Look whether there is something."""
     with step("Looking at", path):
         try:
-            spark.read.format("binaryFile").load(_literal(path)).schema  # noqa: B018 - now it looks
+            # Given one place that is not there, Spark logs a trace first; given two, it does not.
+            both = [_literal(path)] * 2
+            spark.read.format("binaryFile").load(both).schema  # noqa: B018 - now it looks
         except AnalysisException as error:
             if error.getCondition() == "PATH_NOT_FOUND":
                 return False

@@ -17,6 +17,7 @@ from omnigraph_l2 import OmniGraphError, Repository, Severity, Snapshot, VerifyR
 from omnigraph_spark._jobs.at_once import at_once
 from omnigraph_spark._jobs.looking import Looks, Moment, stands
 from omnigraph_spark._jobs.progress import Progress, Tell
+from omnigraph_spark._session.given import check_session
 
 __all__ = ["verify"]
 
@@ -35,6 +36,7 @@ def verify(
     progress: Tell | None = None,
 ) -> VerifyReport:
     """Check all that should hold; the arguments are those of ``Repository.verify``."""
+    check_session(spark)
     telling = Progress(progress)
     with Repository.open(uri, dict(storage_options or {}) or None) as repo:
         telling.say(f"catalog, history and files of {repo.uri}")

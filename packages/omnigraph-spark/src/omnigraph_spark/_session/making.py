@@ -14,10 +14,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from omnigraph_spark._session.given import check_session
 from omnigraph_spark._session.interpreter import check_interpreter, chosen_interpreter
 from omnigraph_spark._session.java import check_java
 from omnigraph_spark._source.datasource import OmniGraphDataSource
-from omnigraph_spark.errors import NotASession
 
 __all__ = ["register", "session"]
 
@@ -62,11 +62,8 @@ def session(
 
 def register(spark: SparkSession) -> None:
     """Make the format ``omnigraph`` known to a session, whoever made it."""
-    given: object = spark
-    registry = getattr(given, "dataSource", None)
-    if registry is None or isinstance(given, type):
-        raise NotASession(found=f"{type(given).__name__}: {given!r}"[:200])
-    registry.register(OmniGraphDataSource)
+    check_session(spark)
+    spark.dataSource.register(OmniGraphDataSource)
 
 
 def _prepare_workers(config: Mapping[str, str], master: str) -> None:

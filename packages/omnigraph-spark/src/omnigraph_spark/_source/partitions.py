@@ -17,7 +17,6 @@ from omnigraph_l2 import Fragment
 __all__ = ["Limits", "Part", "batch_rows", "matching", "parts"]
 
 _MOST_ROWS_A_BATCH = 65_536
-_LEAST_ROWS_A_BATCH = 256
 _BYTES_A_BATCH = 8 * 1024 * 1024
 
 
@@ -82,7 +81,7 @@ def matching(fragments: Iterable[Fragment], found: Mapping[int, int]) -> list[Fr
 def batch_rows(rows: int, size_bytes: int) -> int:
     """Choose how many rows travel together: fewer where rows are large."""
     fitting = _BYTES_A_BATCH * rows // max(size_bytes, 1)
-    return min(_MOST_ROWS_A_BATCH, max(_LEAST_ROWS_A_BATCH, fitting))
+    return min(_MOST_ROWS_A_BATCH, max(1, fitting))
 
 
 def _ranges(fragment: Fragment, pieces: int, like: Part) -> Iterator[Part]:

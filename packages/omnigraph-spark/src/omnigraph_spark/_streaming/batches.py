@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -36,6 +37,12 @@ _ATTEMPTS: Final = 10
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 5.0
 _LOST_RACES: Final = (ExpectedVersionMismatch, LeaseLost, PublishConflict, TableContention)
+
+_RUN: Final = "spark.jobGroup.id"
+_TWICE: Final = (
+    "another each_batch of this stream has written this batch to this branch already, and this one "
+    "would be taken for it: do both in one function, or give each a name of its own"
+)
 
 Write = Callable[[SparkTransaction, DataFrame], Any]
 
@@ -91,6 +98,7 @@ class _EachBatch:
                 with transaction(
                     frame.sparkSession, self.uri, operation_hash=name, **self.how
                 ) as tx:
+                    self._refuse_second(frame, name, is_repeat=tx.is_repeat)
                     if not tx.is_repeat:
                         self.write(tx, frame)
             except _LOST_RACES:
@@ -101,12 +109,34 @@ class _EachBatch:
             else:
                 return
 
+    def _refuse_second(self, frame: DataFrame, name: str, *, is_repeat: bool) -> None:
+        """Raise where what looks like a batch that was done before is another part of it.
+
+        A run of a query does a batch once: Spark only does it again in another run.
+        """
+        run = _property(frame, _RUN)
+        place = self.uri, self.how["branch"], name.rpartition(":")[0]
+        before = _LATEST.get(place)
+        if is_repeat and run and before is not None and before[:2] == (run, name):
+            if before[2] is not self:
+                raise InvalidRequest(what="Writing each batch", reason=_TWICE)
+        elif run:
+            _LATEST[place] = run, name, self
+
+
+_LATEST: Final[dict[tuple[str, str, str], tuple[str, str, _EachBatch]]] = {}
+"""What was written last, by stream and branch: in which run, as which batch, and by whom."""
+
 
 def _query_of(frame: DataFrame) -> str:
-    try:  # each kind of session says in its own way that it has none
-        found = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)
-    except Exception as error:
-        raise InvalidRequest(what="Writing each batch", reason=_NAMELESS) from error
+    found = _property(frame, _QUERY)
     if not found:
         raise InvalidRequest(what="Writing each batch", reason=_NAMELESS)
-    return str(found)
+    return found
+
+
+def _property(frame: DataFrame, name: str) -> str | None:
+    """Give a local property of Spark's, where there is one."""
+    with suppress(Exception):  # each kind of session says in its own way that it has none
+        return frame.sparkSession.sparkContext.getLocalProperty(name)
+    return None

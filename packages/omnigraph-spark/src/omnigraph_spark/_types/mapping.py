@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import types as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from omnigraph_l2.errors import DataProblem, InvalidData
 from omnigraph_spark.errors import UnsupportedTypes
 
-__all__ = ["arrow_schema", "spark_schema"]
+__all__ = ["arrow_schema", "spark_schema", "written_schema"]
 
 _WIDEST_DECIMAL = 38
 _NO_SUCH_TYPE = "there is no such type in Spark"
@@ -73,6 +75,20 @@ def arrow_schema(schema: sql.StructType) -> pa.Schema:
     """Give the Arrow schema that Spark exchanges for a schema of its own."""
     made: pa.Schema = to_arrow_schema(schema, timezone="UTC")
     return made
+
+
+def written_schema(schema: sql.StructType, *, table_key: str) -> pa.Schema:
+    """Give it for rows that are to be written, or raise ``InvalidData`` with every problem."""
+    problems = []
+    for field in schema:
+        try:
+            arrow_schema(sql.StructType([field]))
+        except PySparkException:
+            told = f"is {field.dataType.simpleString()}, which no table can hold: cast it"
+            problems.append(DataProblem(field.name, told))
+    if problems:
+        raise InvalidData(table_key=table_key, problems=tuple(problems))
+    return arrow_schema(schema)
 
 
 def _field(field: pa.Field) -> sql.StructField:

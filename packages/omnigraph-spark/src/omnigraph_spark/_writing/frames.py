@@ -20,20 +20,15 @@ from omnigraph_spark._errors.carrying import cause_of
 from omnigraph_spark._types import arrow_schema
 from omnigraph_spark._writing.tasks import ADDRESS, Reading, Task, unpacked
 
-__all__ = ["arrow_columns", "mapped", "parts_of", "rows_of", "run"]
+__all__ = ["mapped", "parts_of", "rows_of", "run"]
 
 _ROWS_OF_A_PART: Final = 4_000_000
 _MOST_FRAGMENTS_OF_A_PART: Final = 256
 
 
-def arrow_columns(frame: DataFrame) -> pa.Schema:
-    """Tell which columns the batches of a data frame have."""
-    return arrow_schema(frame.schema)
-
-
 def run(frame: DataFrame, work: Callable[[pa.RecordBatchReader], Any]) -> list[Any]:
     """Do something with each partition of a data frame; give what came of it."""
-    task = Task(work, arrow_columns(frame))
+    task = Task(work, arrow_schema(frame.schema))
     try:
         rows = mapped(frame, task, "message binary").collect()
     except PySparkException as error:

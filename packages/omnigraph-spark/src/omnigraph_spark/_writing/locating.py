@@ -42,5 +42,8 @@ def located(frame: DataFrame, table: ReadTarget) -> DataFrame:
     joined = frame.join(places, "id", "left")
     # Rows of one fragment come together; those that are new are dealt out by their id.
     group = F.coalesce(F.shiftright(F.col(ADDRESS), 32), -1 - F.pmod(F.hash("id"), F.lit(1024)))
-    dealt = joined.withColumn(_GROUP, group).repartition(F.col(_GROUP))
-    return dealt.drop(_GROUP).sortWithinPartitions(ADDRESS)
+    name = _GROUP
+    while name in joined.columns:
+        name += "_"
+    dealt = joined.withColumn(name, group).repartition(F.col(name))
+    return dealt.drop(name).sortWithinPartitions(ADDRESS)

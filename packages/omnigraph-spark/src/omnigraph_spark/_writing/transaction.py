@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from omnigraph_l2 import GraphCommit, Repository, Snapshot, Transaction
 from omnigraph_l2.errors import InvalidRequest, TransactionClosed
+from omnigraph_spark._session.given import check_session
+from omnigraph_spark._types import written_schema
 from omnigraph_spark._writing.checking import Checks
-from omnigraph_spark._writing.frames import arrow_columns, run
+from omnigraph_spark._writing.frames import run
 from omnigraph_spark._writing.locating import located, with_plain_ids
 from omnigraph_spark._writing.tasks import Deleting, Upserting, Writing
-from omnigraph_spark.errors import NotASession
 
 __all__ = ["SparkTransaction", "transaction"]
 
@@ -45,9 +46,7 @@ def transaction(
     edges are there; what others publish meanwhile is checked all the same. The same
     ``operation_hash`` again gives the first commit, for ever.
     """
-    given: object = spark
-    if not hasattr(given, "createDataFrame") or isinstance(given, type):
-        raise NotASession(found=f"{type(given).__name__}: {given!r}"[:200])
+    check_session(spark)
     return SparkTransaction(
         spark,
         uri,
@@ -146,7 +145,7 @@ class SparkTransaction:
         """Replace rows by id, and add the others. A nullable column that is not given is kept."""
         tx = self._begin(_UPSERT, table_key)
         target = tx.stage_changes(table_key)
-        target.check(arrow_columns(frame))
+        target.check(written_schema(frame.schema, table_key=table_key))
         if not tx.is_repeat:
             rows = located(frame, tx.share(table_key).before)
             staged = run(rows, Upserting(target))
@@ -191,7 +190,7 @@ class SparkTransaction:
         self, tx: Transaction, table_key: str, frame: DataFrame, take_in: Callable[..., None]
     ) -> None:
         target = tx.stage(table_key)
-        target.check(arrow_columns(frame))
+        target.check(written_schema(frame.schema, table_key=table_key))
         if not tx.is_repeat:
             staged = run(frame, Writing(target))
             self._count(table_key, (each.rows for each in staged))

@@ -23,7 +23,7 @@ from omnigraph_l2 import ChangeTarget, Repository, Transaction, WriteTarget
 from omnigraph_l2.errors import CommitOutcomeUnknown, DataProblem, InvalidData
 from omnigraph_spark._errors.carrying import carrying
 from omnigraph_spark._source.pinning import opened
-from omnigraph_spark._types import arrow_schema
+from omnigraph_spark._types import written_schema
 from omnigraph_spark._writing.options import DELETE, OVERWRITE, UPSERT, WriteOptions
 from omnigraph_spark._writing.tasks import Deleting, Task, Upserting, Writing, unpacked
 
@@ -115,7 +115,7 @@ def _publish(plan: Plan, parts: Sequence[Any]) -> None:
 def planned(options: WriteOptions, schema: StructType) -> Plan:
     """Settle what a write stands on, and see whether its columns fit."""
     name = options.operation_hash or f"spark-write:{uuid.uuid4()}"
-    columns = arrow_schema(schema)
+    columns = written_schema(schema, table_key=options.table)
     with opened(options.place) as repo, _begun(repo, options, name) as tx:
         target = tx.stage_changes(options.table) if options.changes else tx.stage(options.table)
         if options.expected_version is not None and not tx.is_repeat:

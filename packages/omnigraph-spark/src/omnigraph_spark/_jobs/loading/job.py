@@ -21,6 +21,7 @@ from omnigraph_spark._jobs.loading.parsing import allowed, read_mapping
 from omnigraph_spark._jobs.loading.report import LoadedTable, LoadReport
 from omnigraph_spark._jobs.loading.sources import has_scheme
 from omnigraph_spark._jobs.loading.working import Work, step
+from omnigraph_spark._jobs.output import refuse_inside
 from omnigraph_spark._jobs.progress import Progress, Tell
 from omnigraph_spark._writing.transaction import transaction
 
@@ -49,6 +50,8 @@ def load(
     does not. The same ``operation_hash`` again does nothing, for ever.
     """
     telling = Progress(progress)
+    if rejects is not None:
+        refuse_inside(uri, "rejects", rejects)
     wanted, folder = read_mapping(mapping)
     if max_rejects is not None:
         wanted = attrs.evolve(wanted, max_rejects=allowed(max_rejects))
