@@ -93,6 +93,16 @@ def test_l2_alone_works_and_brings_neither_spark_nor_pytest(tmp_path: Path) -> N
 
 
 @needs_wheels
+def test_the_page_is_in_the_wheel() -> None:
+    """Whoever installs L2 has every file of ``omnigraph explore``."""
+    folder = "omnigraph_l2/_explore/static"
+    source = ROOT / "packages" / "omnigraph-l2" / "src" / folder
+    (wheel,) = WHEELS.glob("omnigraph_l2-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {f"{folder}/{each.name}" for each in source.iterdir()} <= set(archive.namelist())
+
+
+@needs_wheels
 def test_spark_alone_works(tmp_path: Path) -> None:
     """A cluster installs the Spark package and gets Spark and L2 with it, but no test tools."""
     environment = Environment(tmp_path / "env", "omnigraph-spark")
