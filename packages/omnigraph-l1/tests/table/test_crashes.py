@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lance
 import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Table, failpoints
+from omnigraph_l1 import Table, failpoints, migrate_version_names
 from omnigraph_l1.errors import AlreadyExists
 from omnigraph_testing import Crash, Crashed
 
@@ -164,11 +165,41 @@ def test_a_creation_cut_short_is_finished_by_trying_again(crash: Crash) -> None:
         assert ids(table.append(rows("a")).table.read()) == ["a"]
 
 
+def fill_old(place: Path) -> list[str]:
+    """A table of three versions whose files have names of the old kind."""
+    made = lance.write_dataset(rows("a"), place / "t", enable_v2_manifest_paths=False)
+    for name in "bc":
+        made = lance.write_dataset(rows(name), made, mode="append")
+    return [str(place / "t")]
+
+
+def rename(place: str) -> None:
+    """Give the files new names."""
+    migrate_version_names(place)
+
+
+def test_a_migration_of_names_that_was_killed_goes_on(crash: Crash) -> None:
+    """Between any two steps: called again it ends, with every version there."""
+    killed = 0
+    for crashed in crash.everywhere(rename, prepare=fill_old):
+        assert crashed.outcome.killed
+        place = crashed.arguments[0]
+        migrate_version_names(place)
+        table = Table.open(place)
+        assert [table.at(number).count() for number in table.versions()] == [1, 2, 3]
+        names = [path.name for path in Path(place, "_versions").glob("*.manifest")]
+        assert len(names) == 3, str(crashed)
+        killed += 1
+    assert killed > 0
+
+
 def test_every_declared_point_of_the_table_is_passed(crash: Crash) -> None:
     """A point that no work here passes would never be killed at."""
     passed: set[str] = set()
     for work in WORK:
         (place,) = fill(crash.directory / f"points-{work.__name__}")
         passed |= set(crash.points(work, place))
+    (old,) = fill_old(crash.directory / "points-rename")
+    passed |= set(crash.points(rename, old))
     declared = {name for name in failpoints.declared() if not name.startswith("l1.refs")}
     assert passed >= {name for name in declared if name.startswith("l1.")}

@@ -17,7 +17,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 
 from omnigraph_l1._durable import sync_directories
-from omnigraph_l1._events import emit, timed
+from omnigraph_l1._events import timed
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.manifest_names import NamingScheme, format_name, parse_name
 from omnigraph_l1._places import Place, Storage
@@ -105,7 +105,6 @@ def _rename(storage: Storage, folder: Storage, version: int) -> None:
                 raise _two_versions(storage, version) from None
     failpoint(_BOTH_NAMES)
     remove_object(folder, before)
-    emit("version_renamed", place=str(storage.place), version=version)
 
 
 def _create(folder: Storage, name: str, content: bytes) -> None:
