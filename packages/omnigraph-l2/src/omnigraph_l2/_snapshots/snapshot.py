@@ -7,13 +7,14 @@ Always: it never changes, whatever others publish. What was cleaned up under it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, NoReturn
 
 import pyarrow as pa
 from lance import LanceDataset
 
-from omnigraph_l1 import Table, VersionRecord
+from omnigraph_l1 import Storage, Table, VersionRecord
 from omnigraph_l2._catalog.commits import GraphCommit
 from omnigraph_l2._catalog.declarations import declared_indexes, endpoints, unique_properties
 from omnigraph_l2._catalog.state import CatalogState, TableEntry, empty_state
@@ -28,7 +29,7 @@ from omnigraph_l2._storage import Root
 from omnigraph_l2._transactions.data_border import data_border
 from omnigraph_l2.errors import CorruptRepository, UnknownTable
 
-__all__ = ["Snapshot", "beginning", "declared_type", "hold_of", "state_of"]
+__all__ = ["Snapshot", "beginning", "declared_type", "hold_of", "place_of", "state_of", "table_of"]
 
 _GIVEN = {"node": ("id",), "edge": ("id", "src", "dst")}
 
@@ -77,8 +78,13 @@ class Snapshot:
         )
 
     def dataset(self, table_key: str) -> LanceDataset:
-        """Give Lance's own handle on a table, pinned here. Read with it; never write."""
-        return self._open(table_key).dataset
+        """Give Lance's own handle on a table, pinned here. Read with it; never write.
+
+        As long as it lives, what it reads is kept as this snapshot's is.
+        """
+        dataset = copy(self._open(table_key).dataset)  # whoever moves it, moves no handle of ours
+        dataset.omnigraph_snapshot = self  # and with it the lease
+        return dataset
 
     def scan(
         self,
@@ -205,6 +211,17 @@ def state_of(snapshot: Snapshot) -> CatalogState:
 def hold_of(snapshot: Snapshot) -> Hold | None:
     """Give what keeps the data of a snapshot: for this package only."""
     return snapshot._hold  # noqa: SLF001
+
+
+def table_of(snapshot: Snapshot, table_key: str) -> Table:
+    """Give a table of a snapshot as the layer below has it: for this package only."""
+    with expiring(snapshot._root, snapshot.entry(table_key)):  # noqa: SLF001
+        return snapshot._open(table_key)  # noqa: SLF001
+
+
+def place_of(snapshot: Snapshot, table_key: str) -> Storage:
+    """Tell where a table lies, all lineages of it: for this package only."""
+    return snapshot._root.child(snapshot.entry(table_key).table_path)  # noqa: SLF001
 
 
 def declared_type(state: CatalogState, table_key: str, schema: pa.Schema) -> NodeType | EdgeType:
