@@ -27,6 +27,7 @@ from omnigraph_l2._errors.bad_input import (
     InvalidRequest,
     InvalidSchema,
     InvalidTagName,
+    MissingPackage,
     TransactionClosed,
 )
 from omnigraph_l2._errors.base import (
@@ -105,6 +106,7 @@ __all__ = [
     "MergeConflict",
     "MergeConflictKind",
     "MergeConflicts",
+    "MissingPackage",
     "NotFound",
     "NotOnBranch",
     "OmniGraphError",

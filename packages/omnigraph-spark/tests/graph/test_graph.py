@@ -17,8 +17,8 @@ from reading import rows
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownCommit, UnknownTable
+from omnigraph_l2.interop import view_names
 from omnigraph_spark import Graph, cause_of, read_graph
-from omnigraph_spark._graph.views import view_names
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
 from omnigraph_testing import S3Store, sample_graph
 

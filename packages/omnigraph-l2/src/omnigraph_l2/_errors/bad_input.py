@@ -24,6 +24,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidSchema",
     "InvalidTagName",
+    "MissingPackage",
     "TransactionClosed",
 ]
 
@@ -241,6 +242,22 @@ class InvalidRequest(BadInput):
 
     def __str__(self) -> str:
         return f"{self.what} cannot be done: {self.reason}. Nothing was changed."
+
+
+@define(kw_only=True, slots=False)
+class MissingPackage(BadInput):
+    """What was called needs a Python package that is not installed."""
+
+    kind: ClassVar[str] = "missing_package"
+    package: str
+    what: str
+    requirement: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} needs the Python package {self.package}, which is not installed here. "
+            f"Install it: pip install '{self.requirement}'."
+        )
 
 
 @define(kw_only=True, slots=False)

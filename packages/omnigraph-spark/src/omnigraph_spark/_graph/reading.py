@@ -19,8 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 
 from omnigraph_l2 import Repository, Snapshot
 from omnigraph_l2.errors import UnknownTable
+from omnigraph_l2.interop import view_names
 from omnigraph_spark._graph import algorithms
-from omnigraph_spark._graph.views import view_names
 from omnigraph_spark._session.given import check_session
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
 
