@@ -18,8 +18,8 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
 nox.options.sessions = [
-    "lint", "types", "checks", "unit", "packaging", "docs", "site", "browser", "integration",
-    "spark",
+    "lint", "types", "checks", "unit", "packaging", "docs", "site", "interop", "browser",
+    "integration", "spark",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent
@@ -31,8 +31,10 @@ L1, L2, SPARK, TESTING = (
 L2_CLI = Path(f"{L2}[cli]")
 PARALLEL = ("-n", "2", "--dist", "worksteal")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
-# Spark and what only its tests need are installed for its own session.
-NOT_SPARK = ("packages", f"--ignore={SPARK.relative_to(ROOT)}")
+INTEROP = L2 / "tests" / "interop"
+INTEROP_TOOLS = ("duckdb", "networkx", "rustworkx", "lancedb", "fastapi", "uvicorn", "httpx")
+# Spark, and what only few tests need, are installed for sessions of their own.
+REST = ("packages", *(f"--ignore={path.relative_to(ROOT)}" for path in (SPARK, INTEROP)))
 SPARK_TOOLS = ("networkx", "pyspark[connect]")
 PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
 
@@ -92,7 +94,7 @@ def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     install_tested(session)
     session.run(
-        "pytest", *PARALLEL, *NOT_SPARK, "-m", "not (integration or browser or slow)",
+        "pytest", *PARALLEL, *REST, "-m", "not (integration or browser or slow)",
         *session.posargs,
     )  # fmt: skip
 
@@ -101,7 +103,7 @@ def unit(session: nox.Session) -> None:
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
     install_tested(session)
-    session.run("pytest", *PARALLEL, *NOT_SPARK, "-m", "integration and not slow", *session.posargs)
+    session.run("pytest", *PARALLEL, *REST, "-m", "integration and not slow", *session.posargs)
 
 
 @nox.session
@@ -142,6 +144,7 @@ def spark(session: nox.Session) -> None:
 def nightly(session: nox.Session) -> None:
     """Run every test at full size."""
     install_with_spark(session)
+    session.install("--constraint", CONSTRAINTS, *INTEROP_TOOLS)
     patience = ("-o", "faulthandler_timeout=3600")
     full_size = {"OMNIGRAPH_FULL_SIZE": "1"}
     session.run("pytest", *patience, "packages", *session.posargs, env=full_size)
@@ -163,9 +166,21 @@ def packaging(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run each block of code in README and docs, and follow each link. Spark's: nox -s spark."""
+    """Run each block of code in README and docs, and follow each link.
+
+    Those about Spark are run by ``nox -s spark``, those about other tools by ``nox -s interop``.
+    """
     install_tested(session)
-    session.run("pytest", "checks/docs", "-m", "not spark", *session.posargs)
+    session.run("pytest", "checks/docs", "-m", "not spark and not interop", *session.posargs)
+
+
+@nox.session
+def interop(session: nox.Session) -> None:
+    """Try the tools that people use, and the examples: a service, a notebook, tests elsewhere."""
+    install(session, L1, L2, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *INTEROP_TOOLS))
+    session.run("pytest", str(INTEROP), "docs/examples", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "checks/docs", "-m", "interop")
 
 
 @nox.session

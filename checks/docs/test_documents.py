@@ -46,12 +46,14 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def _needing() -> list[ParameterSet]:
-    """Mark what needs Spark: that is run where Spark is."""
-    about_spark = {doc for doc in DOCUMENTS if "import omnigraph_spark" in doc.read_text()}
-    return [
-        pytest.param(doc, marks=[pytest.mark.spark] if doc in about_spark else [], id=_named(doc))
-        for doc in DOCUMENTS
-    ]
+    """Mark what needs Spark, or tools that few need: that is run where they are."""
+    return [pytest.param(doc, marks=_marks(doc.read_text()), id=_named(doc)) for doc in DOCUMENTS]
+
+
+def _marks(text: str) -> list[pytest.MarkDecorator]:
+    if "import omnigraph_spark" in text:
+        return [pytest.mark.spark]
+    return [pytest.mark.interop] if re.search("^import duckdb", text, re.MULTILINE) else []
 
 
 @pytest.mark.parametrize("document", _needing())
