@@ -148,6 +148,8 @@ def test_a_project_elsewhere_gets_the_fixtures_by_plain_pytest(tmp_path: Path) -
     project = tmp_path / "elsewhere"
     project.mkdir()
     (project / "test_mine.py").write_text(STORY.read_text())
+    for path in (ROOT / "docs/examples/downstream").glob("*.py"):
+        (project / path.name).write_text(path.read_text())
     shown = _run(
         environment.python, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider",
         "--omnigraph-require-s3", "--omnigraph-require-tracing", cwd=project,

@@ -78,9 +78,18 @@ from omnigraph_l2.errors import (
     MergeConflict,
     MergeConflictKind,
     MergeConflicts,
+    MissingPackage,
     OutcomeUnknown,
     UpgradeRequired,
 )
+from omnigraph_l2.interop import (
+    IndexedGraph,
+    duckdb_views,
+    to_networkx,
+    to_rustworkx,
+    view_names,
+)
+from omnigraph_l2.namespace import GraphNamespace
 
 
 def declare() -> GraphSchema:
@@ -361,3 +370,19 @@ def bring_together(repo: Repository) -> int:
         return 0
     undone: GraphCommit | None = repo.revert(result.commit.graph_commit_id, strategy="ours")
     return sum(each.inserted or 0 for each in tables.values()) + (undone is not None)
+
+
+def other_tools(snapshot: Snapshot, connection: Any) -> Mapping[str, str]:
+    """Views, graphs in memory, and names for other programs."""
+    views: dict[str, str] = duckdb_views(snapshot, connection, tables=["node:Person"], prefix="g")
+    names: dict[str, str] = view_names(snapshot.tables, "graph")
+    try:
+        to_networkx(snapshot, columns={"node:Person": ["age"]}, typed_ids=True, at_most=1_000)
+        indexed: IndexedGraph = to_rustworkx(snapshot, type_attribute="kind")
+        number: int = indexed.index["ann"]
+        assert number >= 0
+    except MissingPackage as error:
+        return {error.package: error.requirement}
+    namespace = GraphNamespace("s3://bucket/people", actor="ann", **{"storage.region": "x"})
+    namespace.close()
+    return {**views, **names, "id": namespace.namespace_id()}

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 _HERE = Path(__file__).parent
-_DEADLINE = 90
+_DEADLINE = 240
 
 
 class Server:
@@ -27,13 +27,13 @@ class Server:
         with closing(socket.socket()) as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        environment = {**os.environ, "OMNIGRAPH_URI": uri, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "OMNIGRAPH_URI": uri}
         if options is not None:
             environment["OMNIGRAPH_STORAGE_OPTIONS"] = json.dumps(dict(options))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "uvicorn", "service:app", "--port", str(port),
              "--workers", str(workers), "--timeout-graceful-shutdown", "60",
-             "--timeout-worker-healthcheck", "60"],
+             "--timeout-worker-healthcheck", "240"],
             cwd=_HERE, env=environment,
         )  # fmt: skip
         limits = httpx.Limits(max_keepalive_connections=0)  # each request may meet any process
