@@ -380,7 +380,7 @@ def other_tools(snapshot: Snapshot, connection: Any) -> Mapping[str, str]:
         to_networkx(snapshot, columns={"node:Person": ["age"]}, typed_ids=True, at_most=1_000)
         indexed: IndexedGraph = to_rustworkx(snapshot, type_attribute="kind")
         number: int = indexed.index["ann"]
-        assert number >= 0
+        names["ann"] = str(number)
     except MissingPackage as error:
         return {error.package: error.requirement}
     namespace = GraphNamespace("s3://bucket/people", actor="ann", **{"storage.region": "x"})
