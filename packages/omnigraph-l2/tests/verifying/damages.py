@@ -27,7 +27,7 @@ from damagework import (
     update,
 )
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import Table, table_path
 from omnigraph_l2 import Repository, Severity, TableUpdate
 
 ULID = "01arz3ndektsv4rrffq69g5fav"
@@ -89,6 +89,14 @@ def lose_file(repo: Repository) -> None:
 def cut_file(repo: Repository) -> None:
     """Leave a data file empty that only the branch shows."""
     data_files(repo, PERSON, "side")[-1].write_bytes(b"")
+
+
+def lose_index(repo: Repository) -> None:
+    """Delete the files of the index that a table has of its ids."""
+    repo.optimize([COMPANY])
+    repo.flush()
+    for each in below(repo, table_path(COMPANY)).glob("_indices/*/*"):
+        each.unlink()
 
 
 def lose_version(repo: Repository) -> None:
@@ -299,6 +307,7 @@ DAMAGE: dict[str, tuple[Damage, list[tuple[Severity, str]]]] = {
     "two children": (fork_history, [(ERROR, "commit-forked")]),
     "a data file is gone": (lose_file, [(ERROR, "data-unreadable")]),
     "a data file is empty": (cut_file, [(ERROR, "data-unreadable")]),
+    "an index is gone": (lose_index, [(ERROR, "index-unreadable")]),
     "a version of a table is gone": (lose_version, [(ERROR, "table-unreadable")]),
     "an id twice": (repeat_id, [(ERROR, "duplicate-id")]),
     "a unique value twice": (repeat_value, [(ERROR, "duplicate-value")]),

@@ -31,7 +31,9 @@ __all__ = ["Pin", "Thorough", "check_edges", "check_tables", "pins_of"]
 
 _COPY = "bring the files back from a copy, or revert to a version that is whole"
 _MEND = "delete or rename rows until it holds, in a transaction"
-_UNREADABLE = frozenset({"table-unreadable", "table-columns"})
+_REWRITE = "write the table anew (tx.overwrite, with its own rows), and optimize it"
+_UNREADABLE = frozenset({"table-unreadable", "table-columns", "index-unreadable"})
+_BTREE = "BTREE"
 _SHOWN = 10
 _AT_ONCE = 262_144
 _OPENED_AT_ONCE = 64
@@ -119,6 +121,8 @@ def check_tables(
                 _check_columns(pin, table, mine)
                 _check_counts(pin, table, mine)
                 is_readable = _check_fragments(look, pin, table, mine)
+                if is_readable:
+                    _check_indexes(pin, table, mine)
                 if thorough.duplicates and is_readable and _has_ids(table):
                     _check_values(pin, table, mine)
             if not is_readable or mine.found & _UNREADABLE:
@@ -190,6 +194,19 @@ def _check_fragments(look: _Look, pin: Pin, table: Table, collector: Collector) 
         if mine.has_errors:
             look.broken.add(one)
     return look.broken.isdisjoint(its)
+
+
+def _check_indexes(pin: Pin, table: Table, collector: Collector) -> None:
+    """Ask each index for a value that is there: reading all rows does not need it, writing does."""
+    with collector.guard("index-unreadable", f"the indexes of {pin.subject}", _REWRITE):
+        for name, info in table.indexes().items():
+            column = info.columns[0]
+            if info.kind != _BTREE or column not in table.schema.names:
+                continue
+            values = table.read(columns=[column], limit=1).column(0).drop_null()
+            if len(values) and not table.find(column, values, columns=[column]).num_rows:
+                detail = f"{name!r} does not find {values[0].as_py()!r}, which is there"
+                collector.error("index-unreadable", pin.subject, detail, _REWRITE)
 
 
 def _has_ids(table: Table) -> bool:
