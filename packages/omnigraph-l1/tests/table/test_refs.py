@@ -244,6 +244,22 @@ def test_listing_survives_what_others_delete(local: Table) -> None:
     assert listings > 10
 
 
+@pytest.mark.integration
+def test_cleaning_survives_what_others_delete(local: Table) -> None:
+    """A branch that vanishes while Lance looks what is needed is no damage."""
+    context = multiprocessing.get_context("spawn")
+    done = context.Event()
+    process = context.Process(target=churn, args=(local.place.local_path, 150, done))
+    process.start()
+    rounds = 0
+    while not done.is_set() and process.is_alive():
+        assert local.remove_orphans().failed == 0
+        rounds += 1
+    process.join()
+    assert process.exitcode == 0
+    assert rounds > 10
+
+
 def test_a_deleted_branch_leaves_main_whole(local: Table) -> None:
     """Only what the branch alone had is gone."""
     local = local.append(rows("a")).table

@@ -36,6 +36,7 @@ _REWRITTEN = declare("l1.compact.rewritten", "the compacted fragments are writte
 _VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but not yet flushed")
 
 
+_LOOKS = 20
 _NEVER = 2**63 - 1
 """A version that never is: Lance wants to be told one."""
 
@@ -157,16 +158,23 @@ def remove_orphans(pinned: Pinned) -> Removed:
 
 def _cleaned(pinned: Pinned, wanted: list[int]) -> Removed:
     with timed("remove_versions", place=str(pinned.place), count=len(wanted)):
-        try:
-            with lance_calls():
-                stats = pinned.dataset.cleanup_old_versions(versions=wanted)
-        except LanceFailure as failure:
-            if failure.symptom is Symptom.VERSION_TAGGED:
-                raise _tagged(pinned, wanted) from failure.cause
-            if failure.symptom is Symptom.TORN:
-                return _remove_without_files(pinned, wanted)
-            raise failure.at(pinned.place) from failure.cause
-    return _removed(stats)
+        for look in range(1, _LOOKS + 1):
+            try:
+                with lance_calls():
+                    return _removed(pinned.dataset.cleanup_old_versions(versions=wanted))
+            except LanceFailure as failure:
+                if failure.symptom is Symptom.VERSION_TAGGED:
+                    raise _tagged(pinned, wanted) from failure.cause
+                if failure.symptom is Symptom.TORN:
+                    return _remove_without_files(pinned, wanted)
+                # Lance lists the branches first, and fails where one of them is deleted meanwhile.
+                if look == _LOOKS or not _is_vanished_ref(failure):
+                    raise failure.at(pinned.place) from failure.cause
+    raise AssertionError
+
+
+def _is_vanished_ref(failure: LanceFailure) -> bool:
+    return failure.symptom in {Symptom.MISSING, Symptom.REF_MISSING} and "/_refs/" in failure.words
 
 
 def _wanted(pinned: Pinned, versions: Iterable[int]) -> list[int]:
