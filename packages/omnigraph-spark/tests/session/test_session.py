@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from spark_graph import PERSON, made
 
 import omnigraph_spark
 from omnigraph_spark import jobs
+from omnigraph_spark._session import sockets
 from omnigraph_spark._session.java import check_java, major_version
+from omnigraph_spark._writing.frames import mapped
+from omnigraph_spark._writing.tasks import Reading
 from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
 
 
@@ -105,3 +113,45 @@ def test_what_a_session_has(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.timeType.enabled") == "true"
     ran = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
     assert ran == [sys.executable]
+
+
+def test_processes_of_one_machine_talk_where_nobody_else_can(spark: SparkSession) -> None:
+    """Spark asks for no secret there: the folder is for this user only, and holds the sockets."""
+    assert spark.sparkContext.parallelize([0], 1).map(lambda each: each).collect() == [0]
+    folder = Path(spark.conf.get("spark.python.unix.domain.socket.dir") or "")
+    assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IRWXU
+    assert [each for each in folder.iterdir() if each.is_socket()]
+
+
+def test_who_says_how_processes_talk_is_obeyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is set beside what the caller sets, or where a socket's name would be too long."""
+    assert not sockets.local_sockets({"spark.python.unix.domain.socket.enabled": "false"})
+    assert not sockets.local_sockets({"spark.python.unix.domain.socket.dir": "/somewhere"})
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    sockets._folder.cache_clear()  # noqa: SLF001
+    assert not sockets.local_sockets({})
+    sockets._folder.cache_clear()  # noqa: SLF001
+
+
+def test_only_workers_of_spark_are_settled(spark: SparkSession, tmp_path: Path) -> None:
+    """What a worker has imported is not looked through again after each of its turns."""
+    with made(tmp_path / "repo") as repo:
+        target = repo.snapshot().share(PERSON)
+        uri = repo.uri
+
+    def frozen(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read = Reading(target, ("id",), ((0,),))
+        rows = sum(map(len, read([pa.record_batch([pa.array([0])], names=["id"])])))
+        yield pa.record_batch({"rows": [rows], "n": [gc.get_freeze_count()]})
+
+    told = mapped(spark.range(1), frozen, "rows long, n long").first()
+    assert told is not None
+    assert told.rows == 2
+    assert told.n > 10_000
+    frame = spark.read.format("omnigraph").option("table", PERSON).load(uri)
+    assert frame.count() == 2
+    assert gc.get_freeze_count() == 0

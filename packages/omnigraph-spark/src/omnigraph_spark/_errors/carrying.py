@@ -17,6 +17,7 @@ import attrs
 import omnigraph_l2.errors as l2
 from omnigraph_l2 import OmniGraphError
 from omnigraph_spark import errors as ours
+from omnigraph_spark._errors.workers import settle_worker
 
 __all__ = ["Carried", "carrying", "cause_of"]
 
@@ -29,7 +30,8 @@ class Carried(Exception):
 
 @contextmanager
 def carrying() -> Iterator[None]:
-    """Raise errors of ours such that they can be told from Spark's text."""
+    """Do what Spark calls: raise errors of ours such that they can be told from Spark's text."""
+    settle_worker()
     try:
         yield
     except OmniGraphError as error:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from omnigraph_spark._session.given import check_session
 from omnigraph_spark._session.interpreter import check_interpreter, chosen_interpreter
 from omnigraph_spark._session.java import check_java
+from omnigraph_spark._session.sockets import local_sockets
 from omnigraph_spark._source.datasource import OmniGraphDataSource
 
 __all__ = ["register", "session"]
@@ -42,15 +43,19 @@ def session(
     """
     given = {key: _text(value) for key, value in (config or {}).items()}
     remote = given.get("spark.remote") or (master if master and master.startswith("sc://") else "")
+    wanted = dict(_WANTED)
     if not remote:
         check_java(os.environ)
-        _prepare_workers(given, master or given.get("spark.master") or "local[*]")
+        at = master or given.get("spark.master") or "local[*]"
+        _prepare_workers(given, at)
+        if at.startswith("local"):
+            wanted |= local_sockets(given)
     builder = SparkSession.builder.appName(app_name)
     if remote:
         builder = builder.remote(given.pop("spark.remote", remote))
     elif master is not None:
         builder = builder.master(master)
-    for key, value in {**_WANTED, **given}.items():
+    for key, value in {**wanted, **given}.items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():
         # Lance warns of forks, and Spark's launcher forks to start Java and nothing else.
