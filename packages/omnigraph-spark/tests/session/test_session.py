@@ -132,9 +132,9 @@ def test_who_says_how_processes_talk_is_obeyed(
     long = tmp_path / ("long" * 20)
     long.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(long))
-    sockets._folder.cache_clear()  # noqa: SLF001
+    sockets._folder.cache_clear()
     assert not sockets.local_sockets({})
-    sockets._folder.cache_clear()  # noqa: SLF001
+    sockets._folder.cache_clear()
 
 
 def test_only_workers_of_spark_are_settled(spark: SparkSession, tmp_path: Path) -> None:

@@ -237,8 +237,9 @@ def _located(table: Table, ids: pa.Array) -> pa.Table:
     if len(ids) <= _BY_INDEX and indexed:
         return table.find("id", ids, columns=columns)
     scanned = table.scan(columns=columns)
-    parts = [batch.filter(pc.is_in(batch.column(0), value_set=ids)) for batch in scanned]
-    return pa.Table.from_batches(parts, scanned.schema)
+    gathered = _gathered(scanned, scanned.schema)
+    parts = [some.filter(pc.is_in(some["id"], value_set=ids)) for some in gathered]
+    return pa.concat_tables([scanned.schema.empty_table(), *parts])
 
 
 def _half(rows: Spool, schema: pa.Schema, *, new: bool) -> pa.RecordBatchReader:
@@ -255,7 +256,7 @@ def _half(rows: Spool, schema: pa.Schema, *, new: bool) -> pa.RecordBatchReader:
 
 
 def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Put batches together: each look-up may read all ids of the table, so let there be few."""
+    """Put batches together: each look reads or hashes all there is, so let there be few."""
     held: list[pa.RecordBatch] = []
     count = size = 0
     for batch in batches:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from omnigraph_l1 import FragmentFiles, Table
 from omnigraph_l2._storage.known_ids import KnownIds
 
-__all__ = ["Lookups", "missing", "present"]
+__all__ = ["Lookups", "gathered", "missing", "present"]
 
 _BY_INDEX = 2_000
 _SMALL_FRAGMENT = 8_192
@@ -101,18 +101,18 @@ def present(
     scanned = table.scan(columns=[column], fragments=fragments)
     parts = [
         pc.unique(some.filter(pc.is_in(some, value_set=values)))
-        for some in _gathered(scanned, len(values))
+        for some in gathered((batch.column(0) for batch in scanned), len(values))
     ]
     return pc.unique(pa.chunked_array(parts, values.type))
 
 
-def _gathered(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Array]:
-    """Put batches together: each look hashes all that is looked for, so let there be few."""
+def gathered(parts: Iterable[pa.Array], rows: int) -> Iterator[pa.Array]:
+    """Put parts together: each look hashes all that is looked for, so let there be few."""
     held: list[pa.Array] = []
     count = size = 0
-    for batch in batches:
-        held.append(batch.column(0))
-        count, size = count + batch.num_rows, size + held[-1].nbytes
+    for part in parts:
+        held.append(part)
+        count, size = count + len(part), size + part.nbytes
         if count >= rows or size >= _MOST_BYTES:
             yield pa.concat_arrays(held)
             held, count, size = [], 0, 0

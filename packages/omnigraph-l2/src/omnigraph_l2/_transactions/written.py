@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from omnigraph_l1 import Table
 from omnigraph_l2._data.ids import IdSet
 from omnigraph_l2._transactions.edges import ENDS
-from omnigraph_l2._transactions.lookups import Lookups
+from omnigraph_l2._transactions.lookups import Lookups, gathered
 from omnigraph_l2._transactions.operations import Append, Changed, Overwrite
 
 __all__ = ["check_written"]
@@ -75,7 +75,8 @@ def _collect(current: Table, new: Collection[int], ends: Sequence[IdSet]) -> Non
 def _among(current: Table, added: Collection[int], changed: IdSet) -> Iterator[pa.Array]:
     """Give those of some ids that rows which came have."""
     for some in changed.batches(_AT_ONCE):
-        hits = [ids.filter(pc.is_in(ids, value_set=some)) for ids in _ids(current, added)]
+        looked_at = gathered(_ids(current, added), len(some))
+        hits = [ids.filter(pc.is_in(ids, value_set=some)) for ids in looked_at]
         yield pc.unique(pa.chunked_array(hits, pa.string()))
 
 
