@@ -86,4 +86,6 @@ def _frame(spark: SparkSession, rows: pa.Table, between: pa.Schema) -> object:
     schema = spark_schema(rows.schema, table_key=THING)
     if not len(rows):
         return spark.createDataFrame([], schema)  # of an Arrow table without chunks it cannot
-    return spark.createDataFrame(pa.Table.from_batches(batches, between), schema)
+    # Nor of slices of some lists that have nulls: so what it is given is copied.
+    whole = pa.Table.from_batches(batches, between).take(list(range(len(rows))))
+    return spark.createDataFrame(whole, schema)
