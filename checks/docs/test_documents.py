@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from command_line import REFERENCE, reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = sorted(
@@ -18,6 +19,7 @@ DOCUMENTS = sorted(
     for path in ROOT.glob(pattern)
 )
 _BLOCK = re.compile(r"^```python( no-run)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMANDS = re.compile(r"^```bash run\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
@@ -66,6 +68,26 @@ def test_code_runs(document: Path, tmp_path: Path) -> None:
     tests = "\n\n".join(code for code in blocks if "def test_" in code)
     if tests:
         _run(tmp_path, "test_document.py", tests, ["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+
+
+@pytest.mark.parametrize(
+    "document", [each for each in DOCUMENTS if _COMMANDS.search(each.read_text())], ids=_named
+)
+def test_commands_run(document: Path, tmp_path: Path) -> None:
+    """The blocks of a document that say ``bash run`` run in order, in one folder and one shell."""
+    script = "\n".join(_COMMANDS.findall(document.read_text()))
+    programs = Path(sys.executable).parent
+    done = subprocess.run(
+        ["/bin/bash", "-e", "-o", "pipefail", "-c", script], cwd=tmp_path, capture_output=True,
+        text=True, check=False, timeout=600,
+        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reference_of_commands_is_what_the_program_says() -> None:
+    """Where it is not, ``python checks/command_line.py`` writes it."""
+    assert REFERENCE.read_text() == reference()
 
 
 def _run(folder: Path, name: str, code: str, runner: list[str]) -> None:

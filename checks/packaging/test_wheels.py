@@ -103,6 +103,23 @@ def test_the_page_is_in_the_wheel() -> None:
 
 
 @needs_wheels
+def test_the_command_line_is_an_extra(tmp_path: Path) -> None:
+    """Without it the program says what to install; with it the program works."""
+    bare = Environment(tmp_path / "bare", "omnigraph-l2")
+    assert bare.packages().isdisjoint({"cyclopts", "rich"})
+    said = subprocess.run(
+        [bare.python.with_name("omnigraph"), "tables"], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 2
+    assert "pip install 'omnigraph-l2[cli]'" in said.stderr
+    environment = Environment(tmp_path / "env", "omnigraph-l2[cli]")
+    program, place = environment.python.with_name("omnigraph"), tmp_path / "graph"
+    assert "load" in _run(program, "--help")
+    _run(program, "init", place)
+    assert '"tables": []' in _run(program, "tables", "--repo", place, "--json")
+
+
+@needs_wheels
 def test_spark_alone_works(tmp_path: Path) -> None:
     """A cluster installs the Spark package and gets Spark and L2 with it, but no test tools."""
     environment = Environment(tmp_path / "env", "omnigraph-spark")

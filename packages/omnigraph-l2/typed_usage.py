@@ -183,6 +183,8 @@ def look(repository: Repository, moment: datetime) -> list[GraphCommit]:
     )
     dataset: LanceDataset = now.dataset(entry.table_key)
     rows: pa.Table = now.find("node:Person", ["a"], columns=["name"])
+    fitting: pa.RecordBatchReader = now.fitted("node:Person", rows, may_lack_nullable=True)
+    rows = fitting.read_all()
     batches: pa.RecordBatchReader = now.scan("node:Person", filter="id > 'a'", batch_size=100)
     schema: GraphSchema = old.schema
     head: GraphCommit | None = old.commit

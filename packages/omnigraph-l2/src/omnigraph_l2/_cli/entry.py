@@ -5,6 +5,7 @@ Always: without the extra ``cli`` it says in one sentence what to install, and e
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 
@@ -22,5 +23,11 @@ def main() -> int:
         )
         return _WRONG
     from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
+    from omnigraph_l2._cli.status import INTERRUPTED  # noqa: PLC0415
 
-    return run(sys.argv[1:])
+    status = run(sys.argv[1:])
+    if status == INTERRUPTED:
+        # A thread of Lance may still wait for input, and Python would wait for it, or abort.
+        sys.stderr.flush()
+        os._exit(status)
+    return status
