@@ -22,6 +22,7 @@ from omnigraph_l1._errors.bad_input import (
     InvalidPlace,
     InvalidRequest,
     InvalidStorageOptions,
+    WrongVersionStore,
 )
 from omnigraph_l1._errors.base import (
     L1Error,
@@ -104,4 +105,5 @@ __all__ = [
     "UnknownVersion",
     "UnsafeStore",
     "UsedAfterFork",
+    "WrongVersionStore",
 ]

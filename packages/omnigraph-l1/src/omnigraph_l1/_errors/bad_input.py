@@ -19,6 +19,7 @@ __all__ = [
     "InvalidPlace",
     "InvalidRequest",
     "InvalidStorageOptions",
+    "WrongVersionStore",
 ]
 
 
@@ -133,3 +134,26 @@ class FailpointMisuse(BadInput):
             f"Failpoint {self.name!r}: {self.reason}. Each point is declared once, in the module "
             "that passes it, under the very name that is used there."
         )
+
+
+@define(kw_only=True, slots=False)
+class WrongVersionStore(BadInput):
+    """A dataset would be written with another version store than the one that decides it.
+
+    ``expected`` is the id of that one, None where the place decides by itself; ``found`` is the
+    store that was given, None where none was.
+    """
+
+    kind: ClassVar[str] = "wrong_version_store"
+    place: str
+    expected: str | None
+    found: str | None
+
+    def __str__(self) -> str:
+        given = "none was given" if self.found is None else f"{self.found} was given"
+        if self.expected is None:
+            told, remedy = "decides its versions by itself", "leave the option out"
+        else:
+            told = f"has its versions decided by the version store {self.expected}"
+            remedy = "give that one, by the option 'version_store'"
+        return f"{self.place} {told}, and {given}. Nothing was written: {remedy}."

@@ -5,7 +5,8 @@ not, and will not. A deleted ref is not there, whatever stays of it in the backe
 in a forked child. Values are never logged.
 
 Not here: how a lost reply is settled (``settling``), how names and documents are written down
-(``names``, ``document``), how each kind of store compares and sets (``local``, ``store``).
+(``names``, ``document``), how each kind of store compares and sets (``local``, ``store``, ``sqlite``), and which of them it is
+(``choosing``).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from omnigraph_l1._events import timed
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._process import ProcessGuard
 from omnigraph_l1._refs.backend import Backend, Mismatch, Unsettled
+from omnigraph_l1._refs.choosing import backend_of
 from omnigraph_l1._refs.document import Document, Ref, check_value, compose, parse
-from omnigraph_l1._refs.local import LocalBackend
 from omnigraph_l1._refs.memory import MemoryBackend
 from omnigraph_l1._refs.names import check_prefix, decode_name, encode_name
 from omnigraph_l1._refs.settling import Lost, Patience, settle
@@ -81,13 +82,9 @@ class JsonRefs:
             reason = f"durability is 'full' or 'none', not {durability!r}"
             raise InvalidRequest(place=str(root), reason=reason)
         recipe = (storage, directory, kind, reuse_names)
+        backend = backend_of(storage, directory, flush=kind == "full")
         if directory:
             storage = storage.child(directory)
-        backend: Backend = (
-            LocalBackend(root.local_path, directory, flush=kind == "full")
-            if root.is_local
-            else StoreBackend(storage)
-        )
         return cls(
             str(storage),
             backend=backend,

@@ -101,6 +101,21 @@ class StoreBackend:
         listed = ((_last_segment(each["path"]), each["e_tag"]) for each in self._listed(None))
         return {name: e_tag for name, e_tag in listed if name.endswith(SUFFIX)}
 
+    def first(self, suffix: str) -> str | None:
+        """Name the object whose name comes first, of those directly below that end so."""
+        store = self._storage.object_store()
+        try:
+            for page in store.list():
+                for entry in page:
+                    name = str(entry["path"])
+                    if name.endswith(suffix) and "/" not in name:
+                        return name
+        except store_errors() as error:
+            if failure_kind(error) is Failure.ABSENT:
+                return None
+            raise self._failure(error) from harmless(error)
+        return None
+
     def ages(self, below: str | None = None) -> dict[str, datetime]:
         """Tell when each object directly below the prefix was last written, by the store's clock.
 

@@ -26,6 +26,7 @@ from omnigraph_l1._table.outcomes import Outcome, commit_once, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.staging import Staged, check_files, check_fits
 from omnigraph_l1._table.wholeness import FLUSHED_PROPERTY, has_torn_head, set_torn_aside
+from omnigraph_l1._versions import check_version_store
 from omnigraph_l1.errors import CommitConflict
 
 __all__ = ["commit", "ready_to_write"]
@@ -91,6 +92,7 @@ def ready_to_write(pinned: Pinned) -> None:
         check_version_names(pinned.place, pinned.directory, pinned.version, pinned.dataset_identity)
     if pinned.branch is not None and pinned.branch_identity is not None:
         check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
+    check_version_store(pinned.dataset, pinned.storage)
     if pinned.place.is_local:
         try:
             with storage_border(pinned.place):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import lance
 import pyarrow as pa
+from lance import LanceDataset
 
 from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
@@ -26,6 +27,7 @@ from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
 from omnigraph_l1._table.wholeness import set_torn_aside
+from omnigraph_l1._versions import claimed, lance_arguments
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetExists,
@@ -52,6 +54,7 @@ def create(
     settings: Any = checked_texts(config, place=place, what="the config")
     with timed("create", place=str(place)):
         _refuse_foreign_content(storage)
+        settings = {**settings, **claimed(storage)}
         try:
             _write_empty(storage, schema)
         except _Exists as exists:
@@ -60,9 +63,9 @@ def create(
             _write_empty(storage, schema)
         if settings:
             with lance_border(place):
-                lance.dataset(place.uri, storage_options=storage.lance_options).update_config(
-                    settings
-                )
+                LanceDataset(
+                    place.uri, storage_options=storage.lance_options, **lance_arguments(storage)
+                ).update_config(settings)
         if place.is_local and durability is Durability.FULL:
             with storage_border(place):
                 _flush(place)
@@ -77,14 +80,17 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
     place = storage.place
     try:
         with lance_calls():
+            deciding = lance_arguments(storage)
+            deciding.pop("namespace_client_managed_versioning", None)
             made: Any = lance.write_dataset(
                 schema.empty_table(),
-                place.uri,
+                None if deciding else place.uri,
                 mode="create",
                 storage_options=storage.lance_options,
                 data_storage_version=_STORAGE_VERSION,
                 enable_stable_row_ids=True,
                 enable_v2_manifest_paths=True,
+                **deciding,
             )
             if made.version != 1:
                 # Lance put it on top of what another made at the same time: give that one back.

@@ -28,6 +28,7 @@ from omnigraph_l1._table.dataset_identity import DatasetIdentity, check_dataset_
 from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.pinned import Durability, Pinned, lineage_directory
 from omnigraph_l1._table.wholeness import is_whole, newest_after, newest_first, opens_whole
+from omnigraph_l1._versions import lance_arguments
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
@@ -215,11 +216,12 @@ def _open_main(storage: Storage, version: int | None, session: Any) -> LanceData
         raise _nothing_there(storage)
     try:
         with lance_calls():
-            dataset = lance.dataset(
+            dataset = LanceDataset(
                 place.uri,
                 version=version,
                 storage_options=storage.lance_options,
                 session=session,
+                **lance_arguments(storage),
             )
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:

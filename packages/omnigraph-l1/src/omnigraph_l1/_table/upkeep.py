@@ -21,6 +21,7 @@ from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, la
 from omnigraph_l1._table.arguments import checked_count, checked_list, checked_version
 from omnigraph_l1._table.committing import ready_to_write
 from omnigraph_l1._table.flushing import flush_files, flush_indexes, flush_version
+from omnigraph_l1._table.listing import version_files
 from omnigraph_l1._table.objects import storage_border
 from omnigraph_l1._table.opening import damaged_versions
 from omnigraph_l1._table.opening import versions as all_versions
@@ -28,6 +29,7 @@ from omnigraph_l1._table.outcomes import Outcome, commit_error, unchanged
 from omnigraph_l1._table.pinned import Pinned
 from omnigraph_l1._table.refs import list_branches, list_tags
 from omnigraph_l1._table.wholeness import newest_first
+from omnigraph_l1._versions import forget
 from omnigraph_l1.errors import CorruptDataset, InvalidRequest
 
 __all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_versions"]
@@ -161,7 +163,7 @@ def _cleaned(pinned: Pinned, wanted: list[int]) -> Removed:
         for look in range(1, _LOOKS + 1):
             try:
                 with lance_calls():
-                    return _removed(pinned.dataset.cleanup_old_versions(versions=wanted))
+                    stats = pinned.dataset.cleanup_old_versions(versions=wanted)
             except LanceFailure as failure:
                 if failure.symptom is Symptom.VERSION_TAGGED:
                     raise _tagged(pinned, wanted) from failure.cause
@@ -170,11 +172,22 @@ def _cleaned(pinned: Pinned, wanted: list[int]) -> Removed:
                 # Lance lists the branches first, and fails where one of them is deleted meanwhile.
                 if look == _LOOKS or not _is_vanished_ref(failure):
                     raise failure.at(pinned.place) from failure.cause
+            else:
+                _forget_removed(pinned, wanted)
+                return _removed(stats)
     raise AssertionError
 
 
 def _is_vanished_ref(failure: LanceFailure) -> bool:
     return failure.symptom in {Symptom.MISSING, Symptom.REF_MISSING} and "/_refs/" in failure.words
+
+
+def _forget_removed(pinned: Pinned, wanted: Sequence[int]) -> None:
+    """Drop the records of versions that are gone: of others that Lance spared they are needed."""
+    if pinned.storage.version_store is None:
+        return
+    left = {each.version for each in version_files(pinned)}
+    forget(pinned.storage, pinned.branch, [each for each in wanted if each not in left])
 
 
 def _wanted(pinned: Pinned, versions: Iterable[int]) -> list[int]:

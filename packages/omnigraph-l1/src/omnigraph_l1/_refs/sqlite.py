@@ -1,0 +1,133 @@
+"""Small documents in a SQLite file: for writers that share a disk, and a store without conditions.
+
+Always: each change is one transaction of SQLite's, flushed before it is acknowledged; what it is
+compared with is the token of the row, and no two documents ever have the same. A connection lives
+for one call, so that threads and forked children need no care.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Final
+
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._places import SqliteFile
+from omnigraph_l1._refs.backend import Mismatch, Stored, Unsettled
+from omnigraph_l1._ulid import new_ulid
+from omnigraph_l1.errors import AccessDenied, StorageError, StorageFull, StoreUnavailable
+
+__all__ = ["SqliteBackend"]
+
+_PATIENCE: Final = 30.0
+"""Seconds that a writer waits for the others; each of them needs milliseconds."""
+_TABLE: Final = """
+    CREATE TABLE IF NOT EXISTS omnigraph_documents (
+        directory TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, token TEXT NOT NULL,
+        PRIMARY KEY (directory, name)
+    ) WITHOUT ROWID
+"""
+_WHERE: Final = "FROM omnigraph_documents WHERE directory = ?"
+# Python 3.10 does not tell the code of an error.
+_ERRORS: Final = {
+    "locked": StoreUnavailable,
+    "disk I/O error": StoreUnavailable,
+    "unable to open": StoreUnavailable,
+    "readonly": AccessDenied,
+    "is full": StorageFull,
+}
+
+_WRITTEN = declare("refs.sqlite.written", "The row is written, and not yet committed.")
+_COMMITTED = declare("refs.sqlite.committed", "The row is committed, and not yet acknowledged.")
+
+
+class SqliteBackend:
+    """What stands under one directory in the file."""
+
+    keeps_tombstones = False
+    attempts = 3
+    seconds = 10.0
+
+    def __init__(self, file: SqliteFile, directory: str) -> None:
+        self._file = file
+        self._directory = directory
+
+    def read(self, file_name: str) -> Stored | None:
+        """Read a document."""
+        with self._opened() as connection:
+            query = f"SELECT data, token {_WHERE} AND name = ?"
+            found = connection.execute(query, (self._directory, file_name)).fetchone()
+        return None if found is None else Stored(*found)
+
+    def write(self, file_name: str, data: bytes, expected: str | None) -> str:
+        """Write a document where the condition holds."""
+        token = new_ulid()
+        if expected is None:
+            change = "INSERT OR IGNORE INTO omnigraph_documents VALUES (?, ?, ?, ?)"
+            self._change(change, (self._directory, file_name, data, token))
+        else:
+            change = (
+                "UPDATE omnigraph_documents SET data = ?, token = ? "
+                "WHERE directory = ? AND name = ? AND token = ?"
+            )
+            self._change(change, (data, token, self._directory, file_name, expected))
+        return token
+
+    def remove(self, file_name: str, expected: str) -> None:
+        """Remove a document where the condition holds."""
+        change = f"DELETE {_WHERE} AND name = ? AND token = ?"
+        self._change(change, (self._directory, file_name, expected))
+
+    def marks(self) -> dict[str, str | None]:
+        """Name the documents, with their tokens."""
+        with self._opened() as connection:
+            return dict(connection.execute(f"SELECT name, token {_WHERE}", (self._directory,)))
+
+    def first(self, suffix: str) -> str | None:
+        """Name the document whose name comes first, of those that end so."""
+        with self._opened() as connection:
+            query = f"SELECT name {_WHERE} AND name LIKE ? ORDER BY name LIMIT 1"
+            found = connection.execute(query, (self._directory, f"%{suffix}")).fetchone()
+        return None if found is None else str(found[0])
+
+    def probe(self) -> None:
+        """Make the file where there is none, and find out whether it can be written to."""
+        with self._opened("rwc") as connection:
+            connection.execute(_TABLE)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+
+    def _change(self, change: str, values: tuple[object, ...]) -> None:
+        with self._opened() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                done = connection.execute(change, values).rowcount
+                failpoint(_WRITTEN)
+            except BaseException:
+                connection.rollback()
+                raise
+            try:
+                connection.commit()
+            except sqlite3.Error as error:
+                raise Unsettled(self._failure(error)) from error
+            if not done:
+                raise Mismatch
+        failpoint(_COMMITTED)
+
+    @contextmanager
+    def _opened(self, mode: str = "rw") -> Iterator[sqlite3.Connection]:
+        uri = f"{self._file.path.as_uri()}?mode={mode}"
+        try:
+            with closing(
+                sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+            ) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                yield connection
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: sqlite3.Error) -> StorageError:
+        text = str(error)
+        made = next((kind for words, kind in _ERRORS.items() if words in text), StorageError)
+        return made(place=str(self._file), detail=text)

@@ -1,0 +1,104 @@
+"""The methods that pylance calls, on threads of its own.
+
+Always: what goes wrong is raised as the error of Lance's contract that says the same, with our
+words. A version that was reserved and not finished is finished first, for whoever asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import lance_namespace as contract
+from lance_namespace import LanceNamespace
+
+from omnigraph_l1._places import Storage
+from omnigraph_l1._versions.deciding import Lineage, Taken
+from omnigraph_l1._versions.records import Record
+from omnigraph_l1.errors import AccessDenied, L1Error, StoreUnavailable
+
+__all__ = ["VersionsOfOneTable"]
+
+_T = TypeVar("_T")
+
+
+class VersionsOfOneTable(LanceNamespace):
+    """The versions of one dataset, of all its branches."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def namespace_id(self) -> str:
+        """Say what it is, for messages."""
+        return f"omnigraph versions of {self._storage}"
+
+    def describe_table(self, request: Any) -> Any:
+        """Say where the table is, and that its versions are managed here."""
+        del request
+        return contract.DescribeTableResponse(
+            location=self._storage.place.uri, managed_versioning=True
+        )
+
+    def declare_table(self, request: Any) -> Any:
+        """Say the same of a table that is about to be made."""
+        del request
+        return contract.DeclareTableResponse(
+            location=self._storage.place.uri, managed_versioning=True
+        )
+
+    def create_table_version(self, request: Any) -> Any:
+        """Reserve a version for a staged file, and put that in its place."""
+        record = Record(
+            version=_of(request, "version"),
+            staged=_of(request, "manifest_path"),
+            size=_of(request, "manifest_size"),
+        )
+        try:
+            made = _told(lambda: self._lineage(request).reserve(record))
+        except Taken:
+            text = f"version {record.version} exists"
+            raise contract.ConcurrentModificationError(text) from None
+        return contract.CreateTableVersionResponse(version=_version(made))
+
+    def list_table_versions(self, request: Any) -> Any:
+        """List versions, newest first."""
+        lineage = self._lineage(request)
+        if _of(request, "limit") == 1:
+            newest = _told(lineage.newest)
+            found = [] if newest is None else [newest]
+        else:
+            found = _told(lambda: list(lineage.all()))[: _of(request, "limit")]
+        return contract.ListTableVersionsResponse(versions=[_version(each) for each in found])
+
+    def describe_table_version(self, request: Any) -> Any:
+        """Say where a version is to be read."""
+        version = _of(request, "version")
+        found = _told(lambda: self._lineage(request).at(version))
+        if found is None:
+            raise contract.TableVersionNotFoundError(f"there is no version {version}")
+        return contract.DescribeTableVersionResponse(version=_version(found))
+
+    def _lineage(self, request: Any) -> Lineage:
+        return Lineage(self._storage, _of(request, "branch"))
+
+
+def _of(request: Any, name: str) -> Any:
+    """Read a field: pylance gives a mapping, although the contract names a class."""
+    return request.get(name) if hasattr(request, "get") else getattr(request, name, None)
+
+
+def _version(record: Record) -> Any:
+    return contract.TableVersion(
+        version=record.version, manifest_path=record.path, manifest_size=record.size
+    )
+
+
+def _told(call: Callable[[], _T]) -> _T:
+    try:
+        return call()
+    except StoreUnavailable as error:
+        raise contract.ServiceUnavailableError(str(error)) from error
+    except AccessDenied as error:
+        raise contract.PermissionDeniedError(str(error)) from error
+    except L1Error as error:
+        raise contract.InternalError(str(error)) from error

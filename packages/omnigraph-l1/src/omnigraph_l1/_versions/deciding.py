@@ -1,0 +1,188 @@
+"""Reserving versions, and finishing what was reserved: the four steps of an external manifest store.
+
+A writer has staged its file under a name of its own. Then, always in this order:
+
+1. The record of the version is written where there is none: that one write decides.
+2. The winner's file is copied to the name that every reader of Lance knows.
+3. The record says so.
+
+Always: whoever finds a record that is not final does 2 and 3 for its writer, who may be dead; the
+copy is of one file that never changes, so doing it twice does no harm. A record that was removed
+with its version never comes back: a version is only given after the newest. Staged files stay, for
+those who have read of them; ``forget`` removes them when their version goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import attrs
+
+from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._places import Storage
+from omnigraph_l1._places.failures import (
+    Failure,
+    failure_kind,
+    harmless,
+    storage_failure,
+    store_errors,
+)
+from omnigraph_l1._refs.backend import Backend, Mismatch, Unsettled
+from omnigraph_l1._refs.choosing import deciding
+from omnigraph_l1._versions.records import SUFFIX, Record, name_of, version_of
+from omnigraph_l1.errors import CorruptDataset, StorageError
+
+__all__ = ["Lineage", "Taken"]
+
+_RESERVED = declare("versions.reserved", "A version is reserved, its file is still staged.")
+_COPIED = declare("versions.copied", "The file has its final name, its record does not say so.")
+_FINAL = declare("versions.final", "The record says that the file has its final name.")
+
+
+class Taken(Exception):  # it never leaves the package
+    """Somebody else has the version."""
+
+
+class _Ordered(Backend, Protocol):
+    def first(self, suffix: str) -> str | None: ...
+
+
+@attrs.frozen
+class Lineage:
+    """The versions of one lineage of a dataset, as its version store has them."""
+
+    storage: Storage
+    branch: str | None
+
+    @property
+    def _records(self) -> _Ordered:
+        below = "" if self.branch is None else f"tree/{self.branch}/"
+        return deciding(self.storage, f"{below}_versions")
+
+    def newest(self) -> Record | None:
+        """Give the newest version, its file in place; None where there is none."""
+        name = self._records.first(SUFFIX)
+        version = None if name is None else version_of(name)
+        return None if version is None else self.at(version)
+
+    def at(self, version: int) -> Record | None:
+        """Give a version, its file in place; None where there is no record of it."""
+        found = self._read(version)
+        return None if found is None else self._finished(*found)
+
+    def all(self) -> Iterator[Record]:
+        """Give every version that has a record, newest first."""
+        for version in sorted(self._versions(), reverse=True):
+            found = self.at(version)
+            if found is not None:
+                yield found
+
+    def reserve(self, record: Record) -> Record:
+        """Make a staged file the version that it wants to be; ``Taken`` where that has another."""
+        name = self._records.first(SUFFIX)
+        newest = None if name is None else version_of(name)
+        if newest is not None and newest > record.version:
+            raise Taken
+        token = self._reserved(record)
+        failpoint(_RESERVED)
+        return self._finished(record, token)
+
+    def forget(self, versions: Iterable[int]) -> None:
+        """Drop the records of versions that were removed, and what they had staged."""
+        records = self._records
+        for version in versions:
+            found = self._read(version)
+            if found is None:
+                continue
+            record, token = found
+            self._removed(record.staged)
+            if records.keeps_tombstones:
+                records.erase(name_of(version))  # type: ignore[attr-defined]
+            else:
+                records.remove(name_of(version), token)
+
+    def _versions(self) -> list[int]:
+        found = (version_of(name) for name in self._records.marks())
+        return [version for version in found if version is not None]
+
+    def _read(self, version: int) -> tuple[Record, str] | None:
+        stored = self._records.read(name_of(version))
+        if stored is None:
+            return None
+        try:
+            return Record.from_bytes(stored.data), stored.token
+        except ValueError as error:
+            detail = f"the record of version {version} in {self._store} is damaged"
+            raise CorruptDataset(place=str(self.storage), detail=detail) from error
+
+    def _reserved(self, record: Record) -> str:
+        """Write the record, once, whatever replies are lost; give its token."""
+        records, doubt = self._records, None
+        for _ in range(records.attempts):
+            try:
+                return records.write(name_of(record.version), record.to_bytes(), None)
+            except Mismatch:
+                doubt = None
+            except Unsettled as lost:
+                doubt = lost.cause
+            found = self._read(record.version)
+            if found is not None:
+                theirs, token = found
+                if theirs.staged == record.staged:
+                    return token
+                self._finished(theirs, token)
+                raise Taken
+        raise doubt or StorageError(place=self._store, detail="it refuses what is free")
+
+    def _finished(self, record: Record, token: str) -> Record:
+        if record.is_final:
+            return record
+        self._copy(record)
+        failpoint(_COPIED)
+        done = attrs.evolve(record, is_final=True)
+        try:
+            self._records.write(name_of(record.version), done.to_bytes(), token)
+        except (Mismatch, Unsettled, StorageError):
+            return done  # somebody else said so, or will: the file is in place
+        failpoint(_FINAL)
+        return done
+
+    def _copy(self, record: Record) -> None:
+        store = self.storage.object_store()
+        try:
+            store.copy(self._below(record.staged), self._below(record.final))
+        except store_errors() as error:
+            if failure_kind(error) is Failure.ABSENT and self._is_in_place(record):
+                return
+            if failure_kind(error) is Failure.ABSENT:
+                detail = (
+                    f"version {record.version} was reserved, and its staged file {record.staged} "
+                    "is gone"
+                )
+                raise CorruptDataset(place=str(self.storage), detail=detail) from harmless(error)
+            raise storage_failure(error, self.storage.place) from harmless(error)
+
+    def _is_in_place(self, record: Record) -> bool:
+        try:
+            found = self.storage.object_store().head(self._below(record.final))
+        except store_errors() as error:
+            if failure_kind(error) is Failure.ABSENT:
+                return False
+            raise storage_failure(error, self.storage.place) from harmless(error)
+        return record.size is None or found["size"] == record.size
+
+    def _removed(self, path: str) -> None:
+        try:
+            self.storage.object_store().delete(self._below(path))
+        except store_errors() as error:
+            if failure_kind(error) is not Failure.ABSENT:
+                raise storage_failure(error, self.storage.place) from harmless(error)
+
+    def _below(self, path: str) -> str:
+        key = self.storage.place.key
+        return path.removeprefix(f"{key}/") if key else path
+
+    @property
+    def _store(self) -> str:
+        return str(self.storage.version_store)
