@@ -8,6 +8,7 @@ whoever calls knows how to recognise its own write, and a backend does not.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 import attrs
@@ -68,6 +69,9 @@ class Backend(Protocol):
         No two documents of a name ever have the same mark: as long as it stays, nothing was
         written. Where that cannot be told, the mark is None.
         """
+
+    def ages(self) -> dict[str, datetime]:
+        """Tell when each file was last written, by the clock of what keeps them."""
 
     def probe(self) -> None:
         """Raise ``UnsafeStore`` where conditions are not honoured. Leaves nothing behind."""

@@ -7,13 +7,18 @@ repositories can share it.
 
 from __future__ import annotations
 
-from omnigraph_l1._places import DynamoTable, Place, SqliteFile, Storage
+from typing import TypeAlias
+
+from omnigraph_l1._places import Place, SqliteFile, Storage
 from omnigraph_l1._refs.backend import Backend
+from omnigraph_l1._refs.dynamodb import DynamoBackend
 from omnigraph_l1._refs.local import LocalBackend
 from omnigraph_l1._refs.sqlite import SqliteBackend
 from omnigraph_l1._refs.store import StoreBackend
 
-__all__ = ["backend_of", "deciding", "whole_store"]
+__all__ = ["VersionStore", "backend_of", "version_records", "whole_store"]
+
+VersionStore: TypeAlias = SqliteBackend | StoreBackend | DynamoBackend
 
 
 def backend_of(storage: Storage, directory: str, *, flush: bool) -> Backend:
@@ -22,27 +27,28 @@ def backend_of(storage: Storage, directory: str, *, flush: bool) -> Backend:
     if place.is_local:
         return LocalBackend(place.local_path, directory, flush=flush)
     if storage.version_store is not None:
-        return deciding(storage, directory)
+        whole = _whole_name(place, directory)
+        return _ours(storage, whole) or DynamoBackend(storage, whole)
     return StoreBackend(storage.child(directory) if directory else storage)
 
 
-def deciding(storage: Storage, directory: str) -> SqliteBackend | StoreBackend:
-    """Give what the version store of a place keeps under a directory below the place."""
-    return _below(storage, _whole_name(storage.place, directory))
+def version_records(storage: Storage, directory: str) -> SqliteBackend | StoreBackend | None:
+    """Give where versions below a place are recorded by us; None where Lance does it itself."""
+    return _ours(storage, _whole_name(storage.place, directory))
 
 
-def whole_store(storage: Storage) -> SqliteBackend | StoreBackend:
+def whole_store(storage: Storage) -> VersionStore:
     """Give what the version store of a place keeps about itself."""
-    return _below(storage, "")
+    return _ours(storage, "") or DynamoBackend(storage, "")
 
 
-def _below(storage: Storage, directory: str) -> SqliteBackend | StoreBackend:
+def _ours(storage: Storage, directory: str) -> SqliteBackend | StoreBackend | None:
     store = storage.version_store
     if isinstance(store, SqliteFile):
         return SqliteBackend(store, directory)
     if isinstance(store, Storage):
         return StoreBackend(store.child(directory) if directory else store)
-    raise NotImplementedError(DynamoTable)
+    return None
 
 
 def _whole_name(place: Place, directory: str) -> str:

@@ -21,6 +21,7 @@ import contextlib
 import errno
 import os
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 from omnigraph_l1._durable import sync_directories, sync_with_parents
@@ -117,12 +118,23 @@ class LocalBackend:
 
     def marks(self) -> dict[str, str | None]:
         """Name the files of refs; a directory that is not there has none."""
+        return {name: None if facts is None else _mark(facts) for name, facts in self._facts()}
+
+    def ages(self) -> dict[str, datetime]:
+        """Tell when each file was last written, by the clock of the file system."""
+        return {
+            name: datetime.fromtimestamp(facts.st_mtime, timezone.utc)
+            for name, facts in self._facts()
+            if facts is not None
+        }
+
+    def _facts(self) -> list[tuple[str, os.stat_result | None]]:
         try:
             with os.scandir(self._directory) as entries:
-                return {each.name: _mark(each) for each in entries if each.name.endswith(SUFFIX)}
+                return [(each.name, _stat(each)) for each in entries if each.name.endswith(SUFFIX)]
         except OSError as error:
             if failure_kind(error) is Failure.ABSENT:
-                return {}
+                return []
             raise self._failure(error) from error
 
     def probe(self) -> None:
@@ -197,12 +209,15 @@ class LocalBackend:
         return storage_failure(error, str(self._directory))
 
 
-def _mark(entry: os.DirEntry[str]) -> str | None:
-    """Mark a file by its facts, once it is so old that no later one can have the same times."""
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
-        facts = entry.stat()
+        return entry.stat()
     except FileNotFoundError:
         return None
+
+
+def _mark(facts: os.stat_result) -> str | None:
+    """Mark a file by its facts, once it is so old that no later one can have the same times."""
     if time.time() - facts.st_ctime < _SETTLED_SECONDS:
         return None
     return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from datetime import datetime, timezone
 
 from omnigraph_l1._refs.backend import Mismatch, Stored
 
@@ -24,6 +25,7 @@ class MemoryBackend:
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
+        self._written: dict[str, datetime] = {}
         self._lock = threading.Lock()
 
     def read(self, file_name: str) -> Stored | None:
@@ -37,18 +39,24 @@ class MemoryBackend:
         with self._lock:
             self._compare(file_name, expected)
             self._files[file_name] = data
+            self._written[file_name] = datetime.now(timezone.utc)
         return digest(data)
 
     def remove(self, file_name: str, expected: str) -> None:
         """Compare and remove under the lock."""
         with self._lock:
             self._compare(file_name, expected)
-            del self._files[file_name]
+            del self._files[file_name], self._written[file_name]
 
     def marks(self) -> dict[str, str | None]:
         """Name all files."""
         with self._lock:
             return {name: digest(data) for name, data in self._files.items()}
+
+    def ages(self) -> dict[str, datetime]:
+        """Tell when each file was last written."""
+        with self._lock:
+            return dict(self._written)
 
     def probe(self) -> None:
         """Memory is safe."""

@@ -5,8 +5,8 @@ not, and will not. A deleted ref is not there, whatever stays of it in the backe
 in a forked child. Values are never logged.
 
 Not here: how a lost reply is settled (``settling``), how names and documents are written down
-(``names``, ``document``), how each kind of store compares and sets (``local``, ``store``, ``sqlite``), and which of them it is
-(``choosing``).
+(``names``, ``document``), how each kind of store compares and sets (``local``, ``store`` and others)
+and which of them it is (``choosing``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 import attrs
@@ -39,6 +40,7 @@ from omnigraph_l1.errors import (
     RefChanged,
     RefExists,
     RefNotFound,
+    StorageError,
 )
 
 __all__ = ["JsonRefs"]
@@ -151,8 +153,8 @@ class JsonRefs:
             made = self._written(ref.name, "{}", new_ulid(), _document(ref), deleted=True)
             if isinstance(made, Lost):
                 raise self._changed(ref, made.found)
-            if not self._reuse_names and isinstance(self._backend, StoreBackend):
-                erase_tombstone(self._backend, file_name, made._token)  # noqa: SLF001
+            if not self._reuse_names:
+                self._erase(file_name, made._token)  # noqa: SLF001
 
     def list(self, prefix: str = "") -> tuple[Ref, ...]:
         """Read every ref whose name starts with ``prefix``, by name.
@@ -187,6 +189,12 @@ class JsonRefs:
         check_prefix(prefix)
         found = (decode_name(file_name) for file_name in self._backend.marks())
         return tuple(sorted(name for name in found if name is not None and name.startswith(prefix)))
+
+    def written_at(self) -> dict[str, datetime]:
+        """Tell when each ref was last written, by the clock of what keeps them."""
+        self._guard.check()
+        found = ((decode_name(file), moment) for file, moment in self._backend.ages().items())
+        return {name: moment for name, moment in found if name is not None}
 
     def wrote(self, name: str, write_id: str) -> bool:
         """Tell whether the ref, or what a deleted one left, remembers a write: then it happened.
@@ -298,6 +306,14 @@ class JsonRefs:
             raise OutcomeUnknown(
                 place=self.place, write_id=ref.write_id, detail=f"deleting it: {lost.cause.detail}"
             ) from lost.cause
+
+    def _erase(self, file_name: str, token: str) -> None:
+        """Leave nothing of a ref whose name is never used again."""
+        if isinstance(self._backend, StoreBackend):
+            erase_tombstone(self._backend, file_name, token)
+            return
+        with suppress(Mismatch, Unsettled, StorageError):
+            self._backend.remove(file_name, token)
 
     def _changed(self, ref: Ref, found: Document | None) -> L1Error:
         if found is None or found.deleted:

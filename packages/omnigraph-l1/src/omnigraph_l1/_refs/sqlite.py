@@ -2,15 +2,18 @@
 
 Always: each change is one transaction of SQLite's, flushed before it is acknowledged; what it is
 compared with is the token of the row, and no two documents ever have the same. A connection lives
-for one call, so that threads and forked children need no care.
+for one call, so that threads and forked children need no care. All writers have one clock: they are
+on one machine, as SQLite's locks want it.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from typing import Final
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime, timezone
+from typing import Any, Final
 
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._places import SqliteFile
@@ -25,7 +28,7 @@ _PATIENCE: Final = 30.0
 _TABLE: Final = """
     CREATE TABLE IF NOT EXISTS omnigraph_documents (
         directory TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, token TEXT NOT NULL,
-        PRIMARY KEY (directory, name)
+        written REAL NOT NULL, PRIMARY KEY (directory, name)
     ) WITHOUT ROWID
 """
 _WHERE: Final = "FROM omnigraph_documents WHERE directory = ?"
@@ -55,23 +58,23 @@ class SqliteBackend:
 
     def read(self, file_name: str) -> Stored | None:
         """Read a document."""
-        with self._opened() as connection:
-            query = f"SELECT data, token {_WHERE} AND name = ?"
-            found = connection.execute(query, (self._directory, file_name)).fetchone()
-        return None if found is None else Stored(*found)
+        query = f"SELECT data, token {_WHERE} AND name = ?"
+        found = self._select(query, self._directory, file_name)
+        return Stored(*found[0]) if found else None
 
     def write(self, file_name: str, data: bytes, expected: str | None) -> str:
         """Write a document where the condition holds."""
         token = new_ulid()
         if expected is None:
-            change = "INSERT OR IGNORE INTO omnigraph_documents VALUES (?, ?, ?, ?)"
-            self._change(change, (self._directory, file_name, data, token))
+            change = "INSERT OR IGNORE INTO omnigraph_documents VALUES (?, ?, ?, ?, ?)"
+            self._change(change, (self._directory, file_name, data, token, time.time()))
         else:
             change = (
-                "UPDATE omnigraph_documents SET data = ?, token = ? "
+                "UPDATE omnigraph_documents SET data = ?, token = ?, written = ? "
                 "WHERE directory = ? AND name = ? AND token = ?"
             )
-            self._change(change, (data, token, self._directory, file_name, expected))
+            values = (data, token, time.time(), self._directory, file_name, expected)
+            self._change(change, values)
         return token
 
     def remove(self, file_name: str, expected: str) -> None:
@@ -79,17 +82,28 @@ class SqliteBackend:
         change = f"DELETE {_WHERE} AND name = ? AND token = ?"
         self._change(change, (self._directory, file_name, expected))
 
+    def erase(self, file_name: str) -> None:
+        """Remove a document whatever stands there."""
+        with suppress(Mismatch):
+            self._change(f"DELETE {_WHERE} AND name = ?", (self._directory, file_name))
+
     def marks(self) -> dict[str, str | None]:
         """Name the documents, with their tokens."""
-        with self._opened() as connection:
-            return dict(connection.execute(f"SELECT name, token {_WHERE}", (self._directory,)))
+        return dict(self._select(f"SELECT name, token {_WHERE}", self._directory))
+
+    def ages(self) -> dict[str, datetime]:
+        """Tell when each document was last written, by the clock of this machine."""
+        query = f"SELECT name, written {_WHERE}"
+        return {
+            name: datetime.fromtimestamp(written, timezone.utc)
+            for name, written in self._select(query, self._directory)
+        }
 
     def first(self, suffix: str) -> str | None:
         """Name the document whose name comes first, of those that end so."""
-        with self._opened() as connection:
-            query = f"SELECT name {_WHERE} AND name LIKE ? ORDER BY name LIMIT 1"
-            found = connection.execute(query, (self._directory, f"%{suffix}")).fetchone()
-        return None if found is None else str(found[0])
+        query = f"SELECT name {_WHERE} AND name LIKE ? ORDER BY name LIMIT 1"
+        found = self._select(query, self._directory, f"%{suffix}")
+        return str(found[0][0]) if found else None
 
     def probe(self) -> None:
         """Make the file where there is none, and find out whether it can be written to."""
@@ -97,6 +111,13 @@ class SqliteBackend:
             connection.execute(_TABLE)
             connection.execute("BEGIN IMMEDIATE")
             connection.rollback()
+
+    def _select(self, query: str, *values: str) -> list[Any]:
+        """Read; a file that is not there yet holds nothing."""
+        if not self._file.path.exists():
+            return []
+        with self._opened() as connection:
+            return connection.execute(query, values).fetchall()
 
     def _change(self, change: str, values: tuple[object, ...]) -> None:
         with self._opened() as connection:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import lance_namespace as contract
 from lance_namespace import LanceNamespace
 
-from omnigraph_l1._places import Storage
 from omnigraph_l1._versions.deciding import Lineage, Taken
 from omnigraph_l1._versions.records import Record
 from omnigraph_l1.errors import AccessDenied, L1Error, StoreUnavailable
@@ -25,26 +24,23 @@ _T = TypeVar("_T")
 class VersionsOfOneTable(LanceNamespace):
     """The versions of one dataset, of all its branches."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, uri: str, lineage: Callable[[str | None], Lineage | None]) -> None:
+        self._uri = uri
+        self._lineage_of = lineage
 
     def namespace_id(self) -> str:
         """Say what it is, for messages."""
-        return f"omnigraph versions of {self._storage}"
+        return f"omnigraph versions of {self._uri}"
 
     def describe_table(self, request: Any) -> Any:
         """Say where the table is, and that its versions are managed here."""
         del request
-        return contract.DescribeTableResponse(
-            location=self._storage.place.uri, managed_versioning=True
-        )
+        return contract.DescribeTableResponse(location=self._uri, managed_versioning=True)
 
     def declare_table(self, request: Any) -> Any:
         """Say the same of a table that is about to be made."""
         del request
-        return contract.DeclareTableResponse(
-            location=self._storage.place.uri, managed_versioning=True
-        )
+        return contract.DeclareTableResponse(location=self._uri, managed_versioning=True)
 
     def create_table_version(self, request: Any) -> Any:
         """Reserve a version for a staged file, and put that in its place."""
@@ -75,11 +71,16 @@ class VersionsOfOneTable(LanceNamespace):
         version = _of(request, "version")
         found = _told(lambda: self._lineage(request).at(version))
         if found is None:
-            raise contract.TableVersionNotFoundError(f"there is no version {version}")
+            msg = f"there is no version {version}"
+            raise contract.TableVersionNotFoundError(msg)
         return contract.DescribeTableVersionResponse(version=_version(found))
 
     def _lineage(self, request: Any) -> Lineage:
-        return Lineage(self._storage, _of(request, "branch"))
+        found = self._lineage_of(_of(request, "branch"))
+        if found is None:
+            msg = f"nothing of ours decides the versions of {self._uri}"
+            raise contract.UnsupportedOperationError(msg)
+        return found
 
 
 def _of(request: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Reserving versions, and finishing what was reserved: the four steps of an external manifest store.
+"""Reserving versions, and finishing what was reserved.
 
 A writer has staged its file under a name of its own. Then, always in this order:
 
@@ -15,7 +15,6 @@ those who have read of them; ``forget`` removes them when their version goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 import attrs
 
@@ -28,8 +27,9 @@ from omnigraph_l1._places.failures import (
     storage_failure,
     store_errors,
 )
-from omnigraph_l1._refs.backend import Backend, Mismatch, Unsettled
-from omnigraph_l1._refs.choosing import deciding
+from omnigraph_l1._refs.backend import Mismatch, Unsettled
+from omnigraph_l1._refs.sqlite import SqliteBackend
+from omnigraph_l1._refs.store import StoreBackend
 from omnigraph_l1._versions.records import SUFFIX, Record, name_of, version_of
 from omnigraph_l1.errors import CorruptDataset, StorageError
 
@@ -44,21 +44,12 @@ class Taken(Exception):  # it never leaves the package
     """Somebody else has the version."""
 
 
-class _Ordered(Backend, Protocol):
-    def first(self, suffix: str) -> str | None: ...
-
-
 @attrs.frozen
 class Lineage:
     """The versions of one lineage of a dataset, as its version store has them."""
 
     storage: Storage
-    branch: str | None
-
-    @property
-    def _records(self) -> _Ordered:
-        below = "" if self.branch is None else f"tree/{self.branch}/"
-        return deciding(self.storage, f"{below}_versions")
+    _records: SqliteBackend | StoreBackend
 
     def newest(self) -> Record | None:
         """Give the newest version, its file in place; None where there is none."""
@@ -90,17 +81,11 @@ class Lineage:
 
     def forget(self, versions: Iterable[int]) -> None:
         """Drop the records of versions that were removed, and what they had staged."""
-        records = self._records
         for version in versions:
             found = self._read(version)
-            if found is None:
-                continue
-            record, token = found
-            self._removed(record.staged)
-            if records.keeps_tombstones:
-                records.erase(name_of(version))  # type: ignore[attr-defined]
-            else:
-                records.remove(name_of(version), token)
+            if found is not None:
+                self._removed(found[0].staged)
+                self._records.erase(name_of(version))
 
     def _versions(self) -> list[int]:
         found = (version_of(name) for name in self._records.marks())

@@ -15,11 +15,11 @@ from typing import Final
 
 from lance import LanceDataset
 
-from omnigraph_l1._places import Storage
+from omnigraph_l1._places import DynamoTable, Storage
 from omnigraph_l1._refs.backend import Mismatch, Unsettled
 from omnigraph_l1._refs.choosing import whole_store
 from omnigraph_l1._ulid import new_ulid
-from omnigraph_l1.errors import CorruptDataset, StorageError, WrongVersionStore
+from omnigraph_l1.errors import CorruptDataset, StorageError, UnsafeStore, WrongVersionStore
 
 __all__ = ["MARK", "check_version_store", "claimed"]
 
@@ -72,14 +72,24 @@ def _where(storage: Storage) -> str:
 def _identity(storage: Storage, *, make: bool) -> str:
     """Read the id of a version store, once for each place in a process; make it in a new one."""
     store = whole_store(storage)
+    bucket = storage.place.bucket
     if make:
+        made = {"id": new_ulid(), "bucket": bucket}
         with suppress(Mismatch, Unsettled):  # whatever stands there then is its id
-            store.write(_IDENTITY, json.dumps({"id": new_ulid()}).encode(), None)
+            store.write(_IDENTITY, json.dumps(made).encode(), None)
     stored = store.read(_IDENTITY)
     where = str(storage.version_store)
     if stored is None:
         raise StorageError(place=where, detail="there is no version store")
     try:
-        return str(json.loads(stored.data)["id"])
+        content = json.loads(stored.data)
+        identity, first_bucket = str(content["id"]), str(content["bucket"])
     except (ValueError, TypeError, KeyError) as error:
         raise StorageError(place=where, detail="its identity is damaged") from error
+    if isinstance(storage.version_store, DynamoTable) and first_bucket != bucket:
+        detail = (
+            f"it decides the versions of bucket {first_bucket!r}, and Lance would take those of "
+            f"{bucket!r} for the same: use a table for each bucket"
+        )
+        raise UnsafeStore(place=where, detail=detail)
+    return identity

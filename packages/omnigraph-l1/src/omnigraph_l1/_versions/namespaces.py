@@ -7,12 +7,14 @@ refused where it would write: see ``guarding``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from omnigraph_l1._places import DynamoTable, Storage
+from omnigraph_l1._refs.choosing import version_records
 from omnigraph_l1._versions.deciding import Lineage
 
-__all__ = ["forget", "lance_arguments"]
+__all__ = ["forget", "lance_arguments", "lineage"]
 
 
 def lance_arguments(storage: Storage) -> dict[str, Any]:
@@ -23,13 +25,23 @@ def lance_arguments(storage: Storage) -> dict[str, Any]:
     from omnigraph_l1._versions.client import VersionsOfOneTable  # noqa: PLC0415
 
     return {
-        "namespace_client": VersionsOfOneTable(storage),
+        "namespace_client": VersionsOfOneTable(
+            storage.place.uri, lambda branch: lineage(storage, branch)
+        ),
         "table_id": [storage.place.name or "table"],
         "namespace_client_managed_versioning": True,
     }
 
 
-def forget(storage: Storage, branch: str | None, versions: list[int]) -> None:
+def lineage(storage: Storage, branch: str | None) -> Lineage | None:
+    """Give the versions of a lineage as the version store has them; None where Lance has them."""
+    below = "" if branch is None else f"tree/{branch}/"
+    records = version_records(storage, f"{below}_versions")
+    return None if records is None else Lineage(storage, records)
+
+
+def forget(storage: Storage, branch: str | None, versions: Iterable[int]) -> None:
     """Drop the records of versions that were removed."""
-    if lance_arguments(storage):
-        Lineage(storage, branch).forget(versions)
+    decided = lineage(storage, branch)
+    if decided is not None:
+        decided.forget(versions)

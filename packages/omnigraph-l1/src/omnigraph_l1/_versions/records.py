@@ -59,8 +59,7 @@ class Record:
         try:
             content: Any = json.loads(data)
             record = cls(**content)
-            whole = isinstance(record.version, int) and isinstance(record.staged, str)
-            if whole and record.is_sound:
+            if record.is_sound:
                 return record
         except (TypeError, AttributeError) as error:
             raise ValueError(data) from error

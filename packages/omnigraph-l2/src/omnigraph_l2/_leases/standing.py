@@ -13,13 +13,12 @@ from datetime import datetime, timedelta
 
 import attrs
 
-from omnigraph_l1 import Ref, list_objects
+from omnigraph_l1 import Ref
 from omnigraph_l1.errors import RefChanged, RefNotFound
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._leases.leases import lease_refs
 from omnigraph_l2._leases.records import LeaseRecord, parsed
 from omnigraph_l2._storage import Root
-from omnigraph_l2._storage.layout import LEASE_REFS
 
 __all__ = ["Standing", "bury", "is_being_cleaned", "standing", "store_time"]
 
@@ -39,18 +38,19 @@ class Standing:
 
 def store_time(root: Root, name: str | None) -> datetime | None:
     """Tell what time it was, by the store's clock, when a lease was last written."""
-    return _written_at(root).get(f"{name}.json")
+    return None if name is None else lease_refs(root).written_at().get(name)
 
 
 def standing(root: Root, now: datetime) -> Standing:
     """Read all leases; ``now`` is by the store's clock."""
-    refs = lease_refs(root).list()
-    times = _written_at(root) if refs else {}
+    kept = lease_refs(root)
+    refs = kept.list()
+    times = kept.written_at() if refs else {}
     live: list[LeaseRecord] = []
     dead: list[Ref] = []
     for ref in refs:
         record = parsed(ref.name, ref.value, root.place)
-        written_at = times.get(f"{ref.name}.json")
+        written_at = times.get(ref.name)
         if written_at is None:
             continue  # given back meanwhile
         if now - written_at > timedelta(seconds=_SPANS * record.seconds):
@@ -84,7 +84,3 @@ def is_being_cleaned(root: Root, now: datetime) -> bool:
     found = standing(root, now)
     asleep = [ref for ref in found.dead if parsed(ref.name, ref.value, root.place).cleaning]
     return any(each.cleaning for each in found.live) or not bury(root, asleep)
-
-
-def _written_at(root: Root) -> dict[str, datetime]:
-    return {each.name: each.modified for each in list_objects(root.child(LEASE_REFS))}
