@@ -6,7 +6,7 @@ import pytest
 
 _MARKERS = {
     "browser": {"browser"},
-    "integration": {"crash", "faulty_s3", "processes", "s3_store"},
+    "integration": {"crash", "dynamodb_table", "faulty_s3", "processes", "s3_store"},
     "spark": {"cluster", "spark"},
 }
 

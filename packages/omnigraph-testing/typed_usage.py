@@ -11,6 +11,7 @@ from omnigraph_testing import (
     AtPoint,
     Crash,
     CutReply,
+    DynamoTable,
     FaultyRefs,
     FaultyS3,
     FaultyStore,
@@ -31,6 +32,13 @@ def test_with_faults(faulty_s3: FaultyS3, s3_store: S3Store) -> None:
     requests: tuple[Request, ...] = faulty_s3.requests
     uri: str = s3_store.uri("table")
     del injected, options, requests, uri
+
+
+def test_without_conditions(dynamodb_table: DynamoTable) -> None:
+    """A table that decides versions."""
+    name: str = dynamodb_table.name
+    options: dict[str, str] = dynamodb_table.storage_options
+    del name, options
 
 
 def test_without_http(store: MemoryStore, refs: RefStore) -> None:

@@ -69,6 +69,9 @@ from omnigraph_testing._gateway._faulty import (
     FaultyS3 as FaultyS3,
     start_faulty_s3 as start_faulty_s3,
 )
+from omnigraph_testing._servers._dynamodb import (
+    DynamoTable as DynamoTable,
+)
 from omnigraph_testing._servers._kinds import (
     ServerKind as ServerKind,
 )

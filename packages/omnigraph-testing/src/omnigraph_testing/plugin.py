@@ -5,6 +5,7 @@ Only pytest and the standard library are imported at the top; every fixture impo
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from omnigraph_l2 import Repository
-    from omnigraph_testing import Crash, FaultyS3, S3Server, S3Store
+    from omnigraph_testing import Crash, DynamoTable, FaultyS3, S3Server, S3Store
 
 __all__: list[str] = []
 
@@ -50,8 +51,6 @@ def s3_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[S3Server]:
     """Start a real S3 server, once in a test run, shared by all workers of pytest-xdist."""
-    from omnigraph_testing import ServerUnavailable, start_s3  # noqa: PLC0415
-
     config = request.config
     kind = (
         config.getoption("--omnigraph-s3")
@@ -59,18 +58,8 @@ def s3_server(
         or config.getini("omnigraph_s3")
         or "seaweedfs"
     )
-    context = start_s3(kind, directory=_shared_directory(config, tmp_path_factory))
-    try:
-        server = context.__enter__()
-    except ServerUnavailable as exc:
-        must_run = config.getoption("--omnigraph-require-s3") or os.environ.get("CI") == "true"
-        if must_run:
-            pytest.fail(str(exc), pytrace=False)
-        pytest.skip(str(exc))
-    try:
+    with _server(kind, config, tmp_path_factory) as server:
         yield server
-    finally:
-        context.__exit__(None, None, None)
 
 
 @pytest.fixture
@@ -86,6 +75,22 @@ def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
 
     with start_faulty_s3(s3_store) as faulty:
         yield faulty
+
+
+@pytest.fixture(scope="session")
+def _dynamodb_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[S3Server]:
+    with _server("moto", request.config, tmp_path_factory) as server:
+        yield server
+
+
+@pytest.fixture
+def dynamodb_table(_dynamodb_server: S3Server) -> DynamoTable:
+    """Give the test a fresh DynamoDB table, for places like ``s3+ddb://…``."""
+    from omnigraph_testing._servers._dynamodb import new_table  # noqa: PLC0415
+
+    return new_table(_dynamodb_server)
 
 
 @pytest.fixture
@@ -110,6 +115,26 @@ def crash(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip(str(problem))
 
     return Crash(tmp_path_factory.mktemp("crash"), unavailable=unavailable)
+
+
+@contextlib.contextmanager
+def _server(
+    kind: str, config: pytest.Config, factory: pytest.TempPathFactory
+) -> Iterator[S3Server]:
+    """Start a server, or skip; where it must run, fail."""
+    from omnigraph_testing import ServerUnavailable, start_s3  # noqa: PLC0415
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(
+                start_s3(kind, directory=_shared_directory(config, factory))
+            )
+        except ServerUnavailable as exc:
+            must_run = config.getoption("--omnigraph-require-s3") or os.environ.get("CI") == "true"
+            if must_run:
+                pytest.fail(str(exc), pytrace=False)
+            pytest.skip(str(exc))
+        yield server
 
 
 def _shared_directory(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:

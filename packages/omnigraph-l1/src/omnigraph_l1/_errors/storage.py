@@ -77,5 +77,6 @@ class UnsafeStore(StorageError):
     def __str__(self) -> str:
         return (
             f"{self.place} cannot be written safely: {self.detail}. "
-            "Use a store that honours If-None-Match and If-Match on PUT."
+            "Use a store that honours If-None-Match and If-Match on PUT, or give a version store "
+            "(option 'version_store')."
         )

@@ -18,6 +18,7 @@ __all__ = ["SUFFIX", "Record", "name_of", "version_of"]
 SUFFIX = ".version"
 _HIGHEST = 2**64 - 1
 _MANIFEST = ".manifest"
+_NO_RECORD = "it is no record of a version"
 
 
 @attrs.frozen(kw_only=True)
@@ -61,9 +62,9 @@ class Record:
             record = cls(**content)
             if record.is_sound:
                 return record
-        except (TypeError, AttributeError) as error:
-            raise ValueError(data) from error
-        raise ValueError(data)
+        except (TypeError, AttributeError, ValueError) as error:
+            raise ValueError(_NO_RECORD) from error
+        raise ValueError(_NO_RECORD)
 
 
 def name_of(version: int) -> str:

@@ -59,7 +59,7 @@ def translated(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911, PLR
     """Give our word for an error of the layer below."""
     place = str(getattr(error, "place", ""))
     match error:
-        case l1.InvalidPlace() | l1.InvalidStorageOptions():
+        case l1.InvalidPlace() | l1.InvalidStorageOptions() | l1.WrongVersionStore():
             return InvalidLocation(place=place, reason=str(error))
         case l1.InvalidData():
             problems = tuple(DataProblem(each.column, each.problem) for each in error.problems)

@@ -1,0 +1,108 @@
+"""Writers that die between the steps: the next one finishes what was decided, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from undecided import append_one, ids, rows
+
+from omnigraph_l1 import Storage, Table, failpoints
+from omnigraph_l1.errors import CorruptDataset, L1Error, StoreUnavailable
+from omnigraph_testing import AtPoint, Crash, CutReply, FaultyS3, Rule, start_faulty_s3
+
+POINTS = ("versions.reserved", "versions.copied", "versions.final")
+
+
+def _points() -> set[str]:
+    return {name for name in failpoints.declared() if name.startswith("versions.")}
+
+
+def test_every_step_is_tried() -> None:
+    """Between any two changes that others can see there is a point, and each is below."""
+    assert _points() == set(POINTS)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_the_next_writer_goes_on(base: Table, ours: Storage, crash: Crash, point: str) -> None:
+    """What was reserved is a version, for the reader and for the writer that come next."""
+    crash.run(append_one, ours, "of the dead", kill=AtPoint(point))
+    assert ids(Table.open(ours)) == ["a", "b", "of the dead"]
+    late = base.append(rows("late"))
+    assert late.version == base.version + 2
+    assert ids(Table.open(ours)) == ["a", "b", "late", "of the dead"]
+
+
+def test_a_writer_goes_on_first(base: Table, ours: Storage, crash: Crash) -> None:
+    """Also where nobody has looked since: the conflict is seen, though no file has its name yet."""
+    crash.run(append_one, ours, "k", kill=AtPoint("versions.reserved"))
+    commit = base.append(rows("late"))
+    assert not commit.follows_base
+    assert ids(commit.table) == ["a", "b", "k", "late"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_who_knows_nothing_of_it_sees_one_version_less(
+    base: Table, ours: Storage, plain: Storage, crash: Crash, point: str
+) -> None:
+    """At most: the versions before are whole without the store."""
+    crash.run(append_one, ours, "of the dead", kill=AtPoint(point))
+    found = Table.open(plain)
+    assert found.version == base.version + (point != "versions.reserved")
+    assert ids(found.at(base.version)) == ["a", "b"]
+
+
+def test_a_staged_file_that_is_gone_is_told(
+    base: Table, ours: Storage, crash: Crash, careless: FaultyS3
+) -> None:
+    """Nothing is guessed: the version was decided, and cannot be read."""
+    crash.run(append_one, ours, "lost", kill=AtPoint("versions.reserved"))
+    store = careless.obstore("a table/_versions")
+    for page in store.list():
+        for entry in page:
+            if ".manifest-" in entry["path"] and _is_newest(entry["path"], base.version + 1):
+                store.delete(entry["path"])
+    with pytest.raises(L1Error) as raised:
+        Table.open(ours)
+    assert isinstance(raised.value, CorruptDataset), raised.value
+    assert ids(base.at(base.version)) == ["a", "b"]
+
+
+def _is_newest(path: str, version: int) -> bool:
+    return path.startswith(f"{2**64 - 1 - version}")
+
+
+def test_staged_files_stay_while_their_version_does(base: Table, careless: FaultyS3) -> None:
+    """Somebody may have read of one a moment ago; they go with their version."""
+    store = careless.obstore("a table/_versions")
+
+    def staged() -> int:
+        return sum(".manifest-" in entry["path"] for page in store.list() for entry in page)
+
+    table = base
+    for name in "cde":
+        table = table.append(rows(name)).table
+    assert staged() == table.version
+    table.remove_versions(range(1, table.version))
+    assert staged() == 1
+
+
+def test_a_lost_reply_of_the_store_is_known_for_ones_own(
+    careless: FaultyS3, s3_store: object
+) -> None:
+    """The record was written, and its writer was not told: the commit is there once."""
+    with start_faulty_s3(s3_store) as decider:  # type: ignore[arg-type]
+        options = {
+            **careless.storage_options,
+            "version_store": decider.uri("decides"),
+            "version_store.aws_endpoint": decider.endpoint,
+        }
+        storage = Storage.resolve(careless.uri("a table"), options)
+        from undecided import SCHEMA  # noqa: PLC0415 - used here only
+
+        table = Table.create(storage, SCHEMA)
+        decider.inject(Rule(CutReply(), "PUT", key="*.version", times=1))
+        commit = table.append(rows("once"))
+        assert commit.follows_base
+        assert ids(Table.open(storage)) == ["once"]
+        decider.down()
+        with pytest.raises(StoreUnavailable):
+            Table.open(storage)

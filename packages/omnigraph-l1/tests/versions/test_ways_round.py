@@ -1,0 +1,94 @@
+"""Silent ways round a version store: refused where they would write."""
+
+from __future__ import annotations
+
+import pickle
+
+import lance
+import pytest
+from undecided import SCHEMA, ids, rows
+
+from omnigraph_l1 import Storage, Table
+from omnigraph_l1._versions import MARK
+from omnigraph_l1.errors import StorageError, UnsafeStore, WrongVersionStore
+from omnigraph_testing import FaultyS3, S3Store
+
+
+def test_without_the_store_one_may_read_only(base: Table, plain: Storage) -> None:
+    """A plain place reads what is there, and does not write."""
+    found = Table.open(plain)
+    assert ids(found) == ["a", "b"]
+    with pytest.raises(WrongVersionStore) as raised:
+        found.append(rows("c"))
+    assert raised.value.found is None
+    with pytest.raises(WrongVersionStore):
+        found.fork("side.1", fresh=True)
+    assert Table.open(plain).version == base.version
+
+
+def test_with_another_store_neither(
+    base: Table, careless: FaultyS3, s3_store: S3Store, ours: Storage
+) -> None:
+    """An empty one is told as what it is, and one of others by its id."""
+    assert ids(base) == ["a", "b"]
+    for name in ("empty", "of others"):
+        store = s3_store.below(name)
+        options = {
+            **careless.storage_options,
+            "version_store": store.uri(),
+            "version_store.aws_endpoint": store.endpoint,
+        }
+        if name == "of others":
+            Table.create(Storage.resolve(careless.uri("other"), options), SCHEMA)
+        wrong = Table.open(Storage.resolve(careless.uri("a table"), options))
+        with pytest.raises((WrongVersionStore, StorageError)) as raised:
+            wrong.append(rows("c"))
+        assert isinstance(raised.value, WrongVersionStore) == (name == "of others")
+    assert ids(Table.open(ours)) == ["a", "b"]
+
+
+def test_a_table_that_needs_none_refuses_one(s3_store: S3Store, tmp_path: object) -> None:
+    """Its versions are decided by its place."""
+    plain = Storage.resolve(s3_store.uri("t"), s3_store.storage_options)
+    Table.create(plain, SCHEMA)
+    options = {**s3_store.storage_options, "version_store": f"sqlite://{tmp_path}/v.db"}
+    Table.create(Storage.resolve(s3_store.uri("other"), options), SCHEMA)
+    found = Table.open(Storage.resolve(s3_store.uri("t"), options))
+    with pytest.raises(WrongVersionStore) as raised:
+        found.append(rows("a"))
+    assert raised.value.expected is None
+
+
+def test_a_copy_is_whole_without_the_store(
+    base: Table, careless: FaultyS3, s3_store: S3Store
+) -> None:
+    """It is a table of its own: read, and written, like any other."""
+    source, target = careless.obstore("a table"), s3_store.obstore("copy")
+    for page in source.list():
+        for entry in page:
+            target.put(entry["path"], source.get(entry["path"]).bytes())
+    copied = Storage.resolve(s3_store.uri("copy"), s3_store.storage_options)
+    found = Table.open(copied)
+    assert MARK in found.config
+    assert found.version == base.version
+    assert ids(found.append(rows("c")).table) == ["a", "b", "c"]
+    assert ids(base.refresh()) == ["a", "b"]
+
+
+def test_a_pickled_dataset_reads(base: Table) -> None:
+    """The store is forgotten then: what it reads is pinned, and right."""
+    dataset: lance.LanceDataset = pickle.loads(pickle.dumps(base.dataset))
+    assert dataset.count_rows() == 2
+
+
+def test_one_dynamodb_table_serves_one_bucket(
+    dynamodb_table: object, careless: FaultyS3, s3_store: S3Store
+) -> None:
+    """Lance leaves the bucket out of the key: two of them would be taken for one."""
+    more = dynamodb_table.storage_options  # type: ignore[attr-defined]
+    name = dynamodb_table.name  # type: ignore[attr-defined]
+    first = careless.uri("a").replace("s3://", "s3+ddb://") + f"?ddbTableName={name}"
+    Table.create(Storage.resolve(first, {**careless.storage_options, **more}), SCHEMA)
+    other = f"s3+ddb://another-bucket/{s3_store.key('a')}?ddbTableName={name}"
+    with pytest.raises(UnsafeStore, match="table for each bucket"):
+        Table.create(Storage.resolve(other, {**s3_store.storage_options, **more}), SCHEMA)
