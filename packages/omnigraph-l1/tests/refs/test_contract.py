@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph_l1 import JsonRefs, RefStore, Storage
-from omnigraph_testing import S3Store
+from omnigraph_testing import DynamoTable, S3Store
 from omnigraph_testing.contracts.refs import RefStoreContract
 
 
@@ -57,6 +57,48 @@ class TestS3(RefStoreContract):
         """Give an empty prefix, deep down, with a name that needs care."""
         storage = Storage.resolve(s3_store.uri("re po%25"), s3_store.storage_options)
         return JsonRefs.open(storage, "_refs/branches")
+
+    @pytest.fixture
+    def other(self, refs: RefStore) -> RefStore:
+        """Give a handle as another process would have it."""
+        other: RefStore = pickle.loads(pickle.dumps(refs))
+        return other
+
+
+class TestSqlite(RefStoreContract):
+    """In a SQLite file, for a bucket that is never asked."""
+
+    examples = 20
+
+    @pytest.fixture
+    def refs(self, tmp_path: Path) -> RefStore:
+        """Give an empty file, with a name that needs care."""
+        options = {"aws_region": "r", "version_store": f"sqlite://{tmp_path}/v%2525 s.db"}
+        refs = JsonRefs.open(Storage.resolve("s3://nowhere/x", options), "_refs/branches")
+        refs.probe()
+        return refs
+
+    @pytest.fixture
+    def other(self, refs: RefStore) -> RefStore:
+        """Give a handle as another process would have it."""
+        other: RefStore = pickle.loads(pickle.dumps(refs))
+        return other
+
+
+class TestDynamo(RefStoreContract):
+    """In the DynamoDB table of a place."""
+
+    examples = 8
+    racers = 3
+    rounds = 5
+
+    @pytest.fixture
+    def refs(self, dynamodb_table: DynamoTable, s3_store: S3Store) -> RefStore:
+        """Give an empty table."""
+        uri = s3_store.uri("a b").replace("s3://", "s3+ddb://")
+        options = {**s3_store.storage_options, **dynamodb_table.storage_options}
+        where = Storage.resolve(f"{uri}?ddbTableName={dynamodb_table.name}", options)
+        return JsonRefs.open(where, "_refs/branches")
 
     @pytest.fixture
     def other(self, refs: RefStore) -> RefStore:

@@ -1,4 +1,4 @@
-"""Writers that die between the steps: the next one finishes what was decided, and nothing is lost."""
+"""Writers that die between the steps: the next one finishes what was decided."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from each_store import EACH_STORE, VERSION_STORES
 from fleet import Place, assert_linear, at_once, ids_of, scaled, tables
 from jobs import append_to, edges_or_deletes, skew, upsert_some
 
@@ -13,6 +14,7 @@ from omnigraph_l2 import EdgeType, GraphSchema, NodeType
 pytestmark = pytest.mark.usefixtures("processes")
 
 _WRITERS = 8
+_EVERYWHERE = pytest.mark.parametrize("place", [*EACH_STORE, *VERSION_STORES], indirect=True)
 
 
 def _longest_allowed(place: Place) -> float:
@@ -31,6 +33,7 @@ def test_writers_of_different_tables(place: Place) -> None:
             assert Counter(ids_of(repository, f"node:T{writer}")) == Counter(expected)
 
 
+@_EVERYWHERE
 def test_writers_of_one_table(place: Place) -> None:
     """The same on one table: each row once, and no transaction takes too long."""
     count = scaled(50)
@@ -48,6 +51,7 @@ def test_writers_of_one_table(place: Place) -> None:
     assert max(longest) < _longest_allowed(place)
 
 
+@_EVERYWHERE
 def test_upserts_of_the_same_rows(place: Place) -> None:
     """The result is that of the commits, one after another, in the order of the log."""
     count = scaled(50)
@@ -73,6 +77,7 @@ def _id_of(repository: object, message: str) -> str:
     return str(found)
 
 
+@_EVERYWHERE
 def test_write_skew(place: Place) -> None:
     """Two that each see the other's table unchanged, and write their own, never both succeed."""
     rounds = list(range(scaled(200)))

@@ -5,8 +5,8 @@ not, and will not. A deleted ref is not there, whatever stays of it in the backe
 in a forked child. Values are never logged.
 
 Not here: how a lost reply is settled (``settling``), how names and documents are written down
-(``names``, ``document``), how each kind of store compares and sets (``local``, ``store`` and others)
-and which of them it is (``choosing``).
+(``names``, ``document``), how each kind of store compares and sets (``local``, ``store``, …), and
+which of them it is (``choosing``).
 """
 
 from __future__ import annotations
