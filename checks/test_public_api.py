@@ -158,7 +158,7 @@ PUBLIC: dict[str, set[str]] = {
         "Decision",
         "Delay",
         "DiskModel",
-    "DynamoTable",
+        "DynamoTable",
         "EXT4_LIKE_DISK",
         "Effect",
         "Ending",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from undecided import append_one, ids, rows
 
-from omnigraph_l1 import Storage, Table, failpoints
-from omnigraph_l1.errors import CorruptDataset, L1Error, StoreUnavailable
+from omnigraph_l1 import Resolution, Storage, Table, failpoints
+from omnigraph_l1.errors import CommitConflict, CorruptDataset, L1Error, StoreUnavailable
 from omnigraph_testing import AtPoint, Crash, CutReply, FaultyS3, Rule, start_faulty_s3
 
 POINTS = ("versions.reserved", "versions.copied", "versions.final")
@@ -32,11 +32,12 @@ def test_the_next_writer_goes_on(base: Table, ours: Storage, crash: Crash, point
 
 
 def test_a_writer_goes_on_first(base: Table, ours: Storage, crash: Crash) -> None:
-    """Also where nobody has looked since: the conflict is seen, though no file has its name yet."""
+    """Also where nobody has looked since, and no file has its name yet: the version is taken."""
     crash.run(append_one, ours, "k", kill=AtPoint("versions.reserved"))
-    commit = base.append(rows("late"))
-    assert not commit.follows_base
-    assert ids(commit.table) == ["a", "b", "k", "late"]
+    with pytest.raises(CommitConflict) as raised:
+        base.append(rows("late"))
+    assert raised.value.resolution is Resolution.RETRYABLE
+    assert ids(base.refresh().append(rows("late")).table) == ["a", "b", "k", "late"]
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -103,6 +104,5 @@ def test_a_lost_reply_of_the_store_is_known_for_ones_own(
         commit = table.append(rows("once"))
         assert commit.follows_base
         assert ids(Table.open(storage)) == ["once"]
-        decider.down()
-        with pytest.raises(StoreUnavailable):
+        with decider.down(), pytest.raises(StoreUnavailable):
             Table.open(storage)

@@ -9,7 +9,7 @@ import pytest
 from undecided import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1._versions import MARK
+from omnigraph_l1._versions import MARK, claimed
 from omnigraph_l1.errors import StorageError, UnsafeStore, WrongVersionStore
 from omnigraph_testing import FaultyS3, S3Store
 
@@ -91,4 +91,4 @@ def test_one_dynamodb_table_serves_one_bucket(
     Table.create(Storage.resolve(first, {**careless.storage_options, **more}), SCHEMA)
     other = f"s3+ddb://another-bucket/{s3_store.key('a')}?ddbTableName={name}"
     with pytest.raises(UnsafeStore, match="table for each bucket"):
-        Table.create(Storage.resolve(other, {**s3_store.storage_options, **more}), SCHEMA)
+        claimed(Storage.resolve(other, {**s3_store.storage_options, **more}))
