@@ -94,7 +94,7 @@ def test_words_name_tables_and_their_files() -> None:
         "node:A": ["a.csv", "b.csv", "./node:x.csv"],
         "edge:E": ["e.ndjson"],
     }
-    for wrong in (["node:A"], ["node:A", "-", "-"]):
+    for wrong in (["node:A"], ["node:A", "/dev/stdin", "/dev/stdin"]):
         with pytest.raises(UsageError):
             files_by_table(wrong)
 

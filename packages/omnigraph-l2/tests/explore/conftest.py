@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import Browser, chromium, started
-from graphs import hostile, story
+from shown_graphs import hostile, story
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore.answers import Answers

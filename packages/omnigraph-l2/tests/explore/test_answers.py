@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphs import KNOWS, PERSON, commit_on, person, schema
+from shown_graphs import KNOWS, PERSON, commit_on, person, schema
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore.answers import Answers

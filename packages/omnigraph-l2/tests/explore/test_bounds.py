@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from graphs import PERSON, commit_on, person, schema
+from shown_graphs import PERSON, commit_on, person, schema
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2._explore import changes, history, rows, streams, types

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, Page
-from graphs import HOSTILE, HOSTILE_NAME, KNOWS, PERSON, commit_on, person, schema
+from shown_graphs import HOSTILE, HOSTILE_NAME, KNOWS, PERSON, commit_on, person, schema
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore import Server, serve, write_page

@@ -9,8 +9,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "opening"))
 
-from graphs import KNOWS, PERSON
 from original_program import Original
+from shown_graphs import KNOWS, PERSON
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore.answers import Answers

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphs import HOSTILE_NAME, PERSON
+from shown_graphs import HOSTILE_NAME, PERSON
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore import page, write_page

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from graphs import PERSON, commit_on, person, schema
+from shown_graphs import PERSON, commit_on, person, schema
 
 from omnigraph_l2 import Repository
 from omnigraph_l2._explore import Server, serve

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from each_store import EACH_STORE, VERSION_STORES
+from each_store import AT_NIGHT, EACH_STORE
 from fleet import Place, assert_linear, scaled, tables
 from list_client import ListClient
 
@@ -18,7 +18,7 @@ _TABLES = 3
 _BETWEEN_KILLS = (2.0, 3.0)
 
 
-@pytest.mark.parametrize("place", [*EACH_STORE, *VERSION_STORES], indirect=True)
+@pytest.mark.parametrize("place", [*EACH_STORE, *AT_NIGHT], indirect=True)
 def test_transactions_of_processes_that_are_killed(place: Place, tmp_path: Path) -> None:
     """200 random kills: nothing acknowledged is lost, nothing of the dead is seen in part."""
     kills = scaled(200)

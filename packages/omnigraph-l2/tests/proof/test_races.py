@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from each_store import EACH_STORE, VERSION_STORES
+from each_store import AT_NIGHT, EACH_STORE, VERSION_STORES
 from fleet import Place, assert_linear, at_once, ids_of, scaled, tables
 from jobs import append_to, edges_or_deletes, skew, upsert_some
 
@@ -15,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("processes")
 
 _WRITERS = 8
 _EVERYWHERE = pytest.mark.parametrize("place", [*EACH_STORE, *VERSION_STORES], indirect=True)
+_AT_NIGHT = pytest.mark.parametrize("place", [*EACH_STORE, *AT_NIGHT], indirect=True)
 
 
 def _longest_allowed(place: Place) -> float:
@@ -51,7 +52,7 @@ def test_writers_of_one_table(place: Place) -> None:
     assert max(longest) < _longest_allowed(place)
 
 
-@_EVERYWHERE
+@_AT_NIGHT
 def test_upserts_of_the_same_rows(place: Place) -> None:
     """The result is that of the commits, one after another, in the order of the log."""
     count = scaled(50)
@@ -77,7 +78,7 @@ def _id_of(repository: object, message: str) -> str:
     return str(found)
 
 
-@_EVERYWHERE
+@_AT_NIGHT
 def test_write_skew(place: Place) -> None:
     """Two that each see the other's table unchanged, and write their own, never both succeed."""
     rounds = list(range(scaled(200)))

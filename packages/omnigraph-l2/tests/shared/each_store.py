@@ -10,15 +10,17 @@ import pytest
 from omnigraph_l2 import GraphSchema, Repository
 from omnigraph_testing import IgnoreConditions, Rule
 
-__all__ = ["EACH_STORE", "VERSION_STORES", "made", "place_in"]
+__all__ = ["AT_NIGHT", "EACH_STORE", "VERSION_STORES", "made", "place_in"]
 
 EACH_STORE = ["local", pytest.param("s3", marks=pytest.mark.integration)]
 """The parameters of a fixture that calls one of these."""
-VERSION_STORES = [
-    pytest.param(f"careless, {kind}", marks=pytest.mark.integration)
-    for kind in ("sqlite", "bucket", "dynamodb")
-]
+_UNDECIDED = [f"careless, {kind}" for kind in ("sqlite", "bucket", "dynamodb")]
+VERSION_STORES = [pytest.param(each, marks=pytest.mark.integration) for each in _UNDECIDED]
 """More of them: an S3 server that ignores conditions, and what decides the versions there."""
+AT_NIGHT = [
+    pytest.param(each, marks=[pytest.mark.integration, pytest.mark.slow]) for each in _UNDECIDED
+]
+"""The same, where only the nightly run has the time."""
 
 
 def place_in(
