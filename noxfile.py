@@ -177,7 +177,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def interop(session: nox.Session) -> None:
     """Try the tools that people use, and the examples: a service, a notebook, tests elsewhere."""
-    install(session, L1, L2, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *INTEROP_TOOLS))
+    install(session, L1, L2_CLI, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *INTEROP_TOOLS))
     session.run("pytest", str(INTEROP), "docs/examples", *session.posargs)
     if not session.posargs:
         session.run("pytest", "checks/docs", "-m", "interop")

@@ -1,4 +1,4 @@
-"""Somebody else's tests: they installed ``omnigraph-testing[s3]``, and configured nothing.
+"""Somebody else's tests: they installed ``omnigraph-testing[s3,moto]``, and configured nothing.
 
 Each fixture and each instrument of the package is used once, as its documentation says. A test of
 the wheels runs this file as a project far from the checkout.
@@ -358,6 +358,12 @@ class TestRepositories(RepositoryContract):
             return first, Repository.open(place, durability="none")
 
         return made
+
+
+def test_a_table_that_decides_versions(dynamodb_server, dynamodb_table):
+    """It is on the server, under a name of its own."""
+    assert dynamodb_table.storage_options == {"dynamodb_endpoint": dynamodb_server.endpoint}
+    assert dynamodb_table.name
 
 
 def test_a_small_repository(omnigraph_repo):

@@ -161,7 +161,7 @@ def test_the_project_elsewhere_uses_every_fixture_and_instrument() -> None:
 @needs_wheels
 def test_a_project_elsewhere_gets_the_fixtures_by_plain_pytest(tmp_path: Path) -> None:
     """Installing omnigraph-testing is all that a project does; then each of its tests runs."""
-    environment = Environment(tmp_path / "env", "omnigraph-testing[s3]")
+    environment = Environment(tmp_path / "env", "omnigraph-testing[s3,moto]")
     project = tmp_path / "elsewhere"
     project.mkdir()
     (project / "test_mine.py").write_text(STORY.read_text())

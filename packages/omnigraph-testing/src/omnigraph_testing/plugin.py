@@ -78,19 +78,20 @@ def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
 
 
 @pytest.fixture(scope="session")
-def _dynamodb_server(
+def dynamodb_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[S3Server]:
+    """Start moto's server, which speaks DynamoDB, once in a test run, for all workers."""
     with _server("moto", request.config, tmp_path_factory) as server:
         yield server
 
 
 @pytest.fixture
-def dynamodb_table(_dynamodb_server: S3Server) -> DynamoTable:
+def dynamodb_table(dynamodb_server: S3Server) -> DynamoTable:
     """Give the test a fresh DynamoDB table, for places like ``s3+ddb://…``."""
     from omnigraph_testing._servers._dynamodb import new_table  # noqa: PLC0415
 
-    return new_table(_dynamodb_server)
+    return new_table(dynamodb_server)
 
 
 @pytest.fixture
