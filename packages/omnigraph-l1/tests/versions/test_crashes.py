@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
-from undecided import append_one, ids, rows
+from undecided import SCHEMA, append_one, ids, rows
 
 from omnigraph_l1 import Resolution, Storage, Table, failpoints
 from omnigraph_l1.errors import CommitConflict, CorruptDataset, L1Error, StoreUnavailable
@@ -97,8 +101,6 @@ def test_a_lost_reply_of_the_store_is_known_for_ones_own(
             "version_store.aws_endpoint": decider.endpoint,
         }
         storage = Storage.resolve(careless.uri("a table"), options)
-        from undecided import SCHEMA  # noqa: PLC0415 - used here only
-
         table = Table.create(storage, SCHEMA)
         decider.inject(Rule(CutReply(), "PUT", key="*.version", times=1))
         commit = table.append(rows("once"))
@@ -106,3 +108,21 @@ def test_a_lost_reply_of_the_store_is_known_for_ones_own(
         assert ids(Table.open(storage)) == ["once"]
         with decider.down(), pytest.raises(StoreUnavailable):
             Table.open(storage)
+
+
+def test_damage_of_a_version_store_is_told(careless: FaultyS3, tmp_path: Path) -> None:
+    """Of one record as of the dataset that it is about; of the whole as of a store that is away."""
+    file = tmp_path / "versions.db"
+    options = {**careless.storage_options, "version_store": f"sqlite://{file}"}
+    storage = Storage.resolve(careless.uri("a table"), options)
+    table = Table.create(storage, SCHEMA)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        name = f"{2**64 - 1 - table.version}.version"
+        change = "UPDATE omnigraph_documents SET data = x'00' WHERE name = ?"
+        assert connection.execute(change, (name,)).rowcount == 1
+    with pytest.raises(CorruptDataset, match="record of version"):
+        Table.open(storage)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(StoreUnavailable, match="unable to open"):
+        Table.open(storage)
