@@ -21,8 +21,10 @@ def test_without_the_store_one_may_read_only(base: Table, plain: Storage) -> Non
     with pytest.raises(WrongVersionStore) as raised:
         found.append(rows("c"))
     assert raised.value.found is None
-    with pytest.raises(WrongVersionStore):
-        found.fork("side.1", fresh=True)
+    base.fork("side.1", fresh=True)
+    for write in (lambda: found.fork("other.1", fresh=True), lambda: found.delete_branch("side.1")):
+        with pytest.raises(WrongVersionStore):
+            write()
     assert Table.open(plain).version == base.version
 
 

@@ -29,6 +29,7 @@ from omnigraph_l1._table.outcomes import failed_write_error
 from omnigraph_l1._table.pinned import Pinned, lineage_directory
 from omnigraph_l1._text import is_text, readable
 from omnigraph_l1._ulid import new_ulid
+from omnigraph_l1._versions import check_version_store
 from omnigraph_l1.errors import (
     BranchExists,
     InvalidName,
@@ -170,6 +171,7 @@ def delete_branch(pinned: Pinned, name: str) -> None:
     """Delete a native branch and what only it has. Handles on it will refuse to write."""
     _checked_branch(name)
     pinned.refuse_stale()
+    check_version_store(pinned.dataset, pinned.storage)
     try:
         with lance_calls():
             pinned.apart().branches.delete(name)
@@ -215,6 +217,7 @@ def delete_tag(pinned: Pinned, name: str) -> None:
     if not is_text(name) or not _BRANCH_SEGMENT.fullmatch(name) or ".." in name:
         raise InvalidName(what="tag", name=readable(name), rule=_TAG_RULE)
     pinned.refuse_stale()
+    check_version_store(pinned.dataset, pinned.storage)
     try:
         with lance_calls():
             pinned.apart().tags.delete(name)
