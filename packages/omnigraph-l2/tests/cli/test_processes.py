@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from listening import LISTENING
 from program_runs import Og
 
 pytestmark = pytest.mark.usefixtures("processes")
@@ -84,7 +85,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(graph: Og, folder: Path) -> No
 def test_interrupted_it_leaves_nothing_half_done(graph: Og, folder: Path) -> None:
     """SIGINT in the middle of a load: status 130, no commit, and the next load works."""
     with subprocess.Popen(
-        [*_PROGRAM, "load", "node:Person", "-", "--format", "ndjson", "--quiet"],
+        [*LISTENING, "load", "node:Person", "-", "--format", "ndjson", "--quiet"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
     ) as program:  # fmt: skip
         assert program.stdin is not None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import LISTENING
 
 pytestmark = pytest.mark.usefixtures("processes")
 
@@ -29,8 +30,9 @@ def run(*typed: object) -> subprocess.CompletedProcess[str]:
 def test_it_serves_until_ctrl_c(told: tuple[Path, dict[str, str]]) -> None:
     """The address comes at once, also into a pipe; Ctrl-C ends it, and that is no failure."""
     with subprocess.Popen(
-        command(told[0], "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [*LISTENING, "explore", str(told[0]), "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         found: dict[str, Any] = json.loads(process.stdout.readline())
         with urllib.request.urlopen(f"{found['url']}api/about", timeout=60) as reply:
