@@ -10,8 +10,23 @@ import pytest
 from undecided import SCHEMA, append_one, ids, rows
 
 from omnigraph_l1 import Resolution, Storage, Table, failpoints
-from omnigraph_l1.errors import CommitConflict, CorruptDataset, L1Error, StoreUnavailable
-from omnigraph_testing import AtPoint, Crash, CutReply, FaultyS3, Rule, start_faulty_s3
+from omnigraph_l1.errors import (
+    CommitConflict,
+    CorruptDataset,
+    L1Error,
+    OutcomeUnknown,
+    StoreUnavailable,
+)
+from omnigraph_testing import (
+    Answer,
+    AtPoint,
+    Crash,
+    CutReply,
+    FaultyS3,
+    IgnoreConditions,
+    Rule,
+    start_faulty_s3,
+)
 
 POINTS = ("versions.reserved", "versions.copied", "versions.final")
 
@@ -126,3 +141,15 @@ def test_damage_of_a_version_store_is_told(careless: FaultyS3, tmp_path: Path) -
     file.mkdir()
     with pytest.raises(StoreUnavailable, match="unable to open"):
         Table.open(storage)
+
+
+def test_what_is_reserved_is_never_told_as_refused(
+    base: Table, ours: Storage, careless: FaultyS3
+) -> None:
+    """Where its file cannot be put in place: the outcome is unknown, and comes out later."""
+    careless.inject(Rule(Answer(403), "COPY", key="*/_versions/*"))
+    with pytest.raises(OutcomeUnknown):
+        base.merge_exclusively(rows("k"), key="id", write_id="w")
+    careless.clear()
+    careless.inject(Rule(IgnoreConditions()))
+    assert ids(Table.open(ours)) == ["a", "b", "k"]
