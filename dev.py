@@ -3,7 +3,7 @@
 
     python3 dev.py demo     show what it does, on your own disk
     python3 dev.py test     pass all checks and tests, as CI does
-    python3 dev.py nox …    anything else that the noxfile knows (nox --list)
+    python3 dev.py nox ...  anything else that the noxfile knows (nox --list)
 
 It makes .venv with nox in it, once, and then only calls nox. It is written for old Pythons too,
 so that they get a sentence instead of a syntax error.
@@ -34,8 +34,8 @@ def check_python():
         found = "{0}.{1}".format(*sys.version_info[:2])
         fail(
             "Python 3.10 or later is needed; this is {0}.".format(found),
-            "Debian, Ubuntu: sudo apt-get install python3 python3-venv · macOS: brew install "
-            "python · then: python3 dev.py {0}".format(" ".join(sys.argv[1:])),
+            "Debian, Ubuntu: sudo apt-get install python3 python3-venv; macOS: brew install "
+            "python; then: python3 dev.py {0}".format(" ".join(sys.argv[1:])),
         )
     try:
         import ensurepip  # noqa: F401, PLC0415
@@ -43,7 +43,7 @@ def check_python():
     except ImportError:
         fail(
             "this Python has no venv module.",
-            "Debian, Ubuntu: sudo apt-get install python3-venv · Fedora: it is part of python3",
+            "Debian, Ubuntu: sudo apt-get install python3-venv; Fedora: it is part of python3",
         )
 
 
@@ -74,6 +74,16 @@ def prepare():
         file.write(wanted)
 
 
+def call(command):
+    """Run it; where Ctrl-C is pressed, it is told, too, and is waited for until it has ended."""
+    running = subprocess.Popen(command)
+    while True:
+        try:
+            return running.wait()
+        except KeyboardInterrupt:
+            pass
+
+
 def main():
     """Do the task that was named."""
     task = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -84,8 +94,11 @@ def main():
     prepare()
     os.environ["PATH"] = os.path.dirname(PYTHON) + os.pathsep + os.environ.get("PATH", "")
     command = [PYTHON, "-m", "nox", "--noxfile", os.path.join(HERE, "noxfile.py")]
-    return subprocess.call(command + TASKS[task] + sys.argv[2:])
+    return call(command + TASKS[task] + sys.argv[2:])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,34 @@ def test_no_index_of_packages(tmp_path: Path) -> None:
     assert "package index" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / ".venv" / "ready").exists()
+
+
+def test_any_python_can_read_it() -> None:
+    """Python 2 refuses a file with other letters before it could say what it needs."""
+    assert (ROOT / "dev.py").read_bytes().isascii()
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    """What runs ends by itself, and is waited for; there is no traceback of ours."""
+    for name in ("dev.py", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    shutil.copy(ROOT / "constraints.txt", tmp_path / ".venv" / "ready")
+    nox = "trap 'sleep 1; echo tidied; exit 130' INT; echo runs; while :; do sleep 0.1; done"
+    (programs / "python").write_text(f"#!/bin/sh\n{nox}\n")
+    (programs / "python").chmod(0o755)
+    # A run in the background ignores Ctrl-C, and so would what it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        running = subprocess.Popen(
+            [sys.executable, "dev.py", "demo"], cwd=tmp_path, start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert running.stdout
+    assert running.stdout.readline() == "runs\n"
+    os.killpg(running.pid, signal.SIGINT)
+    told, complained = running.communicate(timeout=30)
+    assert (told, complained, running.returncode) == ("tidied\n", "", 130)
