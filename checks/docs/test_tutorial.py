@@ -1,4 +1,4 @@
-"""The tutorial's commands for a shell run as they stand, on what its Python has made."""
+"""The tutorial can be typed: its Python, and its commands for a shell on what that has made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_the_shell_part_runs(tmp_path: Path) -> None:
@@ -32,3 +32,17 @@ def test_the_shell_part_runs(tmp_path: Path) -> None:
             timeout=120,
         )  # fmt: skip
         assert done.returncode == 0, f"{typed}\n{done.stdout}{done.stderr}"
+
+
+def test_the_python_part_can_be_typed(tmp_path: Path) -> None:
+    """Into an interpreter, which wants an empty line after indented ones; it says what is shown."""
+    blocks = _BLOCK.findall((ROOT / "docs" / "tutorial.md").read_text())
+    typed = "".join(f"{code}\n" for kind, code in blocks if kind == "python")
+    done = subprocess.run(
+        [sys.executable, "-i", "-q"], input=typed, cwd=tmp_path, capture_output=True, text=True,
+        check=False, timeout=120,
+    )  # fmt: skip
+    assert "Error" not in done.stderr, done.stderr
+    said = " ".join(done.stdout.split())
+    for shown in (text for kind, text in blocks if kind == "text"):
+        assert " ".join(shown.split()) in said
