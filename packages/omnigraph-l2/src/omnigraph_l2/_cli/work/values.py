@@ -7,6 +7,7 @@ text in base64, maps are lists of pairs, and what JSON has no number for (NaN, I
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["json_rows", "json_values"]
+__all__ = ["json_rows", "json_text", "json_values"]
+
+
+def json_text(value: Any) -> str:
+    """Write what JSON was read as; decimals, and what it has no number for, become text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, default=str)
 
 
 def json_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -56,6 +65,16 @@ def _number(value: float | None) -> float | str | None:
     if value is None or math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    return value
 
 
 def _is_bytes(type_: pa.DataType) -> bool:

@@ -234,5 +234,5 @@ def _unfit(value: Any, type_: pa.DataType) -> Unfit:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, Decimal) else repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -24,7 +24,8 @@ from omnigraph_l2._cli.work.load.words import FileWord
 __all__ = ["Malformed", "pieces_of"]
 
 _ROWS = 8192
-_BLOCK = 1 << 20
+_BLOCK = 8 << 20
+"""Of CSV, so much is looked at together: no row can be longer."""
 
 
 @frozen
@@ -53,6 +54,8 @@ def pieces_of(
             yield from _ndjson(stream, exact=exact)
     except (pa.ArrowException, OSError) as error:
         message = f"{word.name} cannot be read as {word.format}: {error}"
+        if "straddling" in str(error):
+            message = f"{word.name}: a row of CSV has {_BLOCK >> 20} MiB at the most: use NDJSON"
         raise UsageError(message) from error
 
 
@@ -60,6 +63,7 @@ def _parquet(word: FileWord, file: io.BufferedReader) -> Iterator[Rows]:
     try:
         opened = pq.ParquetFile(file)
         for batch in opened.iter_batches(batch_size=_ROWS):
+            batch.validate(full=True)  # text that is none is read as it is
             yield ArrowRows(batch)
         if not opened.metadata.num_rows:
             yield ArrowRows(pa.RecordBatch.from_pylist([], opened.schema_arrow))
@@ -78,8 +82,13 @@ def _csv(word: FileWord, stream: Any) -> Iterator[Rows | Malformed]:
 
     buffered = io.BufferedReader(stream) if word.codec else stream
     names = _header(word, buffered)
+    if _is_at_end(buffered):
+        none = [pa.nulls(0, pa.string())] * len(names)
+        yield TextRows(pa.RecordBatch.from_arrays(none, names=names))
+        return
+    paired = _Paired(word, buffered)
     reader = pa_csv.open_csv(
-        pa.PythonFile(buffered, "r"),
+        pa.PythonFile(paired, "r"),
         pa_csv.ReadOptions(column_names=names, block_size=_BLOCK, use_threads=False),
         pa_csv.ParseOptions(
             delimiter=word.separator, newlines_in_values=True, invalid_row_handler=skip
@@ -108,11 +117,44 @@ def _header(word: FileWord, stream: Any) -> list[str]:
         message = f"{word.name} is empty: the first line of CSV names the columns"
         raise UsageError(message)
     parsed = pa_csv.read_csv(
-        pa.BufferReader(line.removeprefix(b"\xef\xbb\xbf")),
+        pa.BufferReader(line.removeprefix(b"\xef\xbb\xbf") + b"\n"),
         parse_options=pa_csv.ParseOptions(delimiter=word.separator, newlines_in_values=True),
         read_options=pa_csv.ReadOptions(use_threads=False),
     )
+    if parsed.num_rows:
+        message = f"{word.name}: its lines end in CR alone: end them in LF, or in CR and LF"
+        raise UsageError(message)
     return list(parsed.column_names)
+
+
+def _is_at_end(stream: Any) -> bool:
+    """Tell whether no row is left; empty lines are none."""
+    while (following := stream.peek(1)[:1]) in {b"\n", b"\r"}:
+        stream.read(1)
+    return not following
+
+
+class _Paired:
+    """CSV whose quotes come in pairs: a value that nothing closes would hold the rows after it."""
+
+    closed = False
+
+    def __init__(self, word: FileWord, stream: Any) -> None:
+        self._word = word
+        self._stream = stream
+        self._quotes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on; at the end, tell of a quote that stands alone."""
+        data: bytes = self._stream.read(size)
+        self._quotes += data.count(b'"')
+        if not data and self._quotes % 2:
+            message = (
+                f"{self._word.name}: a quote stands alone: a quoted value is not closed, or a "
+                'value holds a quote: quote it, and double the one inside, as in "5"" pipe"'
+            )
+            raise UsageError(message)
+        return data
 
 
 def _ndjson(stream: Any, *, exact: bool) -> Iterator[Rows | Malformed]:
@@ -140,11 +182,11 @@ def _object_in(decoder: json.JSONDecoder, line: bytes, number: int) -> dict[str,
     try:
         found = decoder.decode(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
     except (ValueError, RecursionError) as error:
-        text = line.decode("utf-8", "backslashreplace").rstrip("\n")
+        text = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
         return Malformed(number, f"is no JSON: {error}", text)
     if isinstance(found, dict):
         return found
-    return Malformed(number, "is no JSON object", line.decode().rstrip("\n"))
+    return Malformed(number, "is no JSON object", line.decode().rstrip("\r\n"))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

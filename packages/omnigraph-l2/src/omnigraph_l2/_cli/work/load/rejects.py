@@ -6,8 +6,9 @@ ones are told.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -16,6 +17,7 @@ from attrs import frozen
 
 from omnigraph_l2._cli.status import WRONG, Stopped, UsageError
 from omnigraph_l2._cli.work.load.judging import Reject
+from omnigraph_l2._cli.work.values import json_text
 
 __all__ = ["Allowed", "Rejects", "TooManyRejects"]
 
@@ -35,6 +37,8 @@ class Allowed:
 
     rows: int | None
     share: float = 0.0
+    text: str = ""
+    """A share as it was said."""
 
     @classmethod
     def of(cls, text: str) -> Allowed:
@@ -44,7 +48,7 @@ class Allowed:
             if given.endswith("%"):
                 share = float(given[:-1]) / 100
                 if 0 <= share <= 1:
-                    return cls(None, share)
+                    return cls(None, share, given)
             elif int(given) >= 0:
                 return cls(int(given))
         except ValueError:
@@ -59,7 +63,7 @@ class Allowed:
         return at_end and rejected > read * self.share
 
     def __str__(self) -> str:
-        return f"{self.rows:,}" if self.rows is not None else f"{self.share:.6%}"
+        return f"{self.rows:,}" if self.rows is not None else self.text
 
 
 class Rejects:
@@ -75,7 +79,7 @@ class Rejects:
     def __enter__(self) -> Rejects:  # noqa: PYI034  # Self needs Python 3.11
         if self._path is not None:
             try:
-                self._file = self._path.open("x", encoding="utf-8")
+                self._file = self._path.open("x", encoding="utf-8", errors="backslashreplace")
             except FileExistsError as error:
                 message = f"{self._path} is there already: name another file, or remove it"
                 raise UsageError(message) from error
@@ -91,7 +95,8 @@ class Rejects:
         trace: TracebackType | None,
     ) -> None:
         if self._file is not None and self._path is not None:
-            self._file.close()
+            with suppress(OSError):  # what was told to be there was flushed before
+                self._file.close()
             if not self.count:
                 self._path.unlink()
 
@@ -112,11 +117,15 @@ class Rejects:
                 "table": table, "file": file, "number": reject.number, "reason": reject.reason,
                 "detail": reject.detail, **what,
             }  # fmt: skip
-            self._file.write(f"{json.dumps(document, ensure_ascii=False)}\n")
+            with self._told():
+                self._file.write(f"{json_text(document)}\n")
         self.check(read, at_end=False)
 
     def check(self, read: int, *, at_end: bool) -> None:
-        """Raise where too many were set aside."""
+        """Raise where too many were set aside, or at the end one cannot be written."""
+        if at_end and self._file is not None:
+            with self._told():
+                self._file.flush()
         if not self._allowed.exceeded_by(self.count, read, at_end=at_end):
             return
         told = "\n".join(f"  {each}" for each in self.first)
@@ -130,3 +139,11 @@ class Rejects:
             f"published. {where} Mend them, or say --max-rejects.\n{told}"
         )
         raise TooManyRejects(message)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            message = f"{self._path} cannot be written: {error.strerror}. Nothing was published."
+            raise Stopped(message) from error

@@ -7,8 +7,7 @@ those that do not fit can be found among the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from attrs import frozen
@@ -18,6 +17,8 @@ from omnigraph_l2._cli.work.values import json_rows, json_values
 from omnigraph_l2.errors import DataProblem, InvalidData
 
 __all__ = ["ArrowRows", "JsonRows", "Rows", "TextRows"]
+
+_Some = TypeVar("_Some", bound="_Columns")
 
 
 class Rows(Protocol):
@@ -50,8 +51,8 @@ class Rows(Protocol):
 
 
 @frozen
-class ArrowRows:
-    """Rows that have types already."""
+class _Columns:
+    """Rows as columns: all of the file have the same."""
 
     _batch: pa.RecordBatch
 
@@ -68,9 +69,14 @@ class ArrowRows:
     def __len__(self) -> int:
         return len(self._batch)
 
-    def cut(self, start: int, length: int) -> ArrowRows:
+    def cut(self: _Some, start: int, length: int) -> _Some:  # noqa: PYI019  # 3.10 has no Self
         """Give some of them."""
-        return ArrowRows(self._batch.slice(start, length))
+        return type(self)(self._batch.slice(start, length))
+
+
+@frozen
+class ArrowRows(_Columns):
+    """Rows that have types already."""
 
     def batch(self, key: str, wanted: pa.Schema, names: Sequence[str] | None) -> pa.RecordBatch:
         """Give them as they are: the repository compares the types."""
@@ -91,27 +97,8 @@ class ArrowRows:
 
 
 @frozen
-class TextRows:
+class TextRows(_Columns):
     """Rows of CSV: columns of text."""
-
-    _batch: pa.RecordBatch
-
-    @property
-    def has_header(self) -> bool:
-        """Whether all rows of the file have the same columns."""
-        return True
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns that they have."""
-        return list(self._batch.schema.names)
-
-    def __len__(self) -> int:
-        return len(self._batch)
-
-    def cut(self, start: int, length: int) -> TextRows:
-        """Give some of them."""
-        return TextRows(self._batch.slice(start, length))
 
     def batch(self, key: str, wanted: pa.Schema, names: Sequence[str] | None) -> pa.RecordBatch:
         """Read the text as what the table has; columns that it has not are left as they are."""
@@ -169,13 +156,7 @@ class JsonRows:
 
     def told_all(self) -> list[dict[str, Any]]:
         """Give them."""
-        return [
-            {
-                name: str(value) if isinstance(value, Decimal) else value
-                for name, value in row.items()
-            }
-            for row in self._rows
-        ]
+        return list(self._rows)
 
     def columns(self) -> dict[str, list[Any]]:
         """Give all values of each column; None where a row has none."""

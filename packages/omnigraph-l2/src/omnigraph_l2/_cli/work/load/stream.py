@@ -6,6 +6,7 @@ kept, because what reads the stream may tell it in words of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -123,7 +124,7 @@ class TableStream:
     def _check_columns(self, word: FileWord, piece: Rows) -> None:
         """In an upsert what is not given is kept: so all files have the same columns."""
         if piece.has_header:
-            self._refuse_unknown(word, piece)
+            self._refuse_columns(word, piece)
         if not self._is_upsert:
             return
         if self._names is None:
@@ -137,12 +138,17 @@ class TableStream:
             )
             raise InvalidData(table_key=self.key, problems=(problem,))
 
-    def _refuse_unknown(self, word: FileWord, piece: Rows) -> None:
+    def _refuse_columns(self, word: FileWord, piece: Rows) -> None:
         known = ", ".join(self._wanted.names)
         problems = [
             DataProblem(name, f"is in {word.name}, and no column of the table, which has {known}")
             for name in piece.names
             if name not in self._wanted.names
+        ]
+        problems += [
+            DataProblem(name, f"stands {count} times in {word.name}: give each column once")
+            for name, count in Counter(piece.names).items()
+            if count > 1
         ]
         if problems:
             raise InvalidData(table_key=self.key, problems=tuple(problems))
