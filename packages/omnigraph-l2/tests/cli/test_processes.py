@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from listening import LISTENING
 from program_runs import Og
+from terminals import on_terminal
 
 pytestmark = pytest.mark.usefixtures("processes")
 
@@ -37,18 +36,6 @@ def test_it_ends_with_a_status_and_one_message(graph: Og, folder: Path) -> None:
     done = _ran("diff", "1", "--exit-code", "--json")
     assert done.returncode == 3
     assert json.loads(done.stdout)["tables"]
-
-
-def test_help_needs_neither_lance_nor_arrow(folder: Path) -> None:
-    """So that it is there at once, also that of a command."""
-    code = (
-        "import sys; from omnigraph_l2._cli.program import run\n"
-        "assert run(['--help']) == run(['cat', '--help']) == run(['lod']) - 2 == 0\n"
-        "heavy = {'lance', 'pyarrow', 'numpy', 'structlog', 'obstore'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(folder: Path) -> None:
@@ -99,42 +86,16 @@ def test_interrupted_it_leaves_nothing_half_done(graph: Og, folder: Path) -> Non
     assert graph("verify", "--json").document["ok"]
 
 
-def _on_terminal(*typed: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run it on a terminal of 80 columns; give the status and all that is shown."""
-    ours, terminal = pty.openpty()
-    around = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "PAGER": "cat"}
-    with subprocess.Popen(
-        [*_PROGRAM, *typed], stdin=terminal, stdout=terminal, stderr=terminal,
-        env={**os.environ, **around, **(env or {})},
-    ) as program:  # fmt: skip
-        os.close(terminal)
-        shown = b"".join(_read(ours))
-        status = program.wait(_PATIENCE)
-    os.close(ours)
-    return status, shown.decode()
-
-
-def _read(terminal: int) -> Iterator[bytes]:
-    while select.select([terminal], [], [], _PATIENCE)[0]:
-        try:
-            part = os.read(terminal, 65_536)
-        except OSError:
-            return  # the other side is closed
-        if not part:
-            return
-        yield part
-
-
 def test_on_a_terminal_there_are_colours_and_nothing_harmful(graph: Og, folder: Path) -> None:
     """Colours are ours; what came from data is spelled out; NO_COLOR is honoured."""
     (folder / "evil.csv").write_text("id,name,age\ne,\x1b]0;title\x07,1\n")
     graph("load", "node:Person", "evil.csv", "-m", "\x1b[2J")
-    status, shown = _on_terminal("log")
+    status, shown = on_terminal("log")
     assert status == 0
     assert "\x1b[33m" in shown
     assert "\\x1b[2J" in shown
     assert "\x1b[2J" not in shown
-    _, table = _on_terminal("cat", "node:Person", "--format", "csv", env={"NO_COLOR": "1"})
+    _, table = on_terminal("cat", "node:Person", "--format", "csv", env={"NO_COLOR": "1"})
     assert "\\x1b]0;title\\x07" in table
     assert "\x1b" not in table
 
@@ -145,9 +106,9 @@ def test_long_results_go_to_the_pager_of_a_terminal(graph: Og, folder: Path) -> 
     pager.write_text("#!/bin/sh\necho paged\ncat\n")
     pager.chmod(0o755)
     around = {"PAGER": str(pager)}
-    status, shown = _on_terminal("log", env=around)
+    status, shown = on_terminal("log", env=around)
     assert status == 0
     assert "paged" in shown
     assert "first load" in shown
-    assert "paged" not in _on_terminal("log", "--no-pager", env=around)[1]
+    assert "paged" not in on_terminal("log", "--no-pager", env=around)[1]
     assert "paged" not in _ran("log", env=around).stdout

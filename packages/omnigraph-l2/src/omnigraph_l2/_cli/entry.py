@@ -24,7 +24,9 @@ def main() -> int:
         return _WRONG
     from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
     from omnigraph_l2._cli.status import INTERRUPTED  # noqa: PLC0415
+    from omnigraph_l2._cli.streams import prepared  # noqa: PLC0415
 
+    prepared()
     status = run(sys.argv[1:])
     if status == INTERRUPTED:
         # A thread of Lance may still wait for input, and Python would wait for it, or abort.

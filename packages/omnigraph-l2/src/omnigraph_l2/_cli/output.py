@@ -1,7 +1,8 @@
 """Where a command tells what it found: results on standard output, all else on standard error.
 
 Always: what came from data is escaped before it is shown to a person. Colours and the pager are for
-terminals only. With ``--json`` standard output has nothing but JSON.
+terminals only. With ``--json`` there is nothing but JSON: the result on standard output, and an
+error on standard error, where only a terminal is told more.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,10 +41,10 @@ class Output:
 
     def __init__(self, *, json: bool = False, quiet: bool = False, pager: bool = True) -> None:
         self.json = json
-        self.quiet = quiet
         self._may_page = pager
         self._out = _console(sys.stdout)
         self._err = _console(sys.stderr)
+        self.quiet = quiet or (json and not self._err.is_terminal)
 
     @property
     def is_terminal(self) -> bool:
@@ -115,18 +115,18 @@ class Output:
             self._err.print(Text(escaped_lines(text)))
 
     def warn(self, text: str) -> None:
-        """Say what must be known, also by those who asked for quiet."""
-        self._err.print(Text(escaped_lines(text)))
+        """Say what must be known, also by those who asked for quiet; a document has it already."""
+        if not self.json:
+            self._err.print(Text(escaped_lines(text)))
 
     @contextmanager
     def paged(self) -> Iterator[None]:
         """Show what is given inside in the pager of the user, where that is a person."""
-        command = _pager_command() if self._may_page and self.is_terminal else None
-        if command is None:
+        pager = _pager() if self._may_page and self.is_terminal else None
+        if pager is None:
             yield
             return
-        environ = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
-        with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env=environ) as pager:  # noqa: S603
+        with pager:
             before = self._out
             self._out = Console(
                 file=pager.stdin, force_terminal=True, width=before.width, no_color=before.no_color,
@@ -153,12 +153,21 @@ def _console(file: IO[str]) -> Console:
     )  # fmt: skip
 
 
-def _pager_command() -> list[str] | None:
-    wanted = os.environ.get("OMNIGRAPH_PAGER", os.environ.get("PAGER", _PAGER))
-    command = shlex.split(wanted)
-    if not command or command == ["cat"] or shutil.which(command[0]) is None:
+def _pager() -> subprocess.Popen[str] | None:
+    """Start the pager of the user; none where it cannot be started, or the terminal is too dumb."""
+    if os.environ.get("TERM") == "dumb":
         return None
-    return command
+    wanted = os.environ.get("OMNIGRAPH_PAGER", os.environ.get("PAGER", _PAGER))
+    environ = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
+    try:
+        command = shlex.split(wanted)
+        if not command or command == ["cat"]:
+            return None
+        return subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.PIPE, encoding="utf-8", errors="backslashreplace", env=environ
+        )
+    except (OSError, ValueError):
+        return None
 
 
 def _wait(pager: subprocess.Popen[str]) -> None:

@@ -11,8 +11,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, UnusedCliTokensError
 
 from omnigraph_l2._cli.app import app
 from omnigraph_l2._cli.escaping import escaped, escaped_lines
@@ -25,28 +26,30 @@ from omnigraph_l2._cli.status import (
     Stopped,
     status_of,
 )
+from omnigraph_l2._cli.streams import dropped
 from omnigraph_l2.errors import OmniGraphError
 
 __all__ = ["run"]
 
 _TRACE = "OMNIGRAPH_TRACEBACK"
+_HELP = "See omnigraph --help, or omnigraph COMMAND --help."
+_FLAGS = {"-", "--", "--json", "--quiet", "-q", "--pager", "--no-pager", "--yes", "-y"}
+"""Options of ``load`` that no value follows."""
 
 
 def run(typed: Sequence[str]) -> int:
     """Run a command; give the exit status."""
     try:
-        status = _ran(typed)
-        sys.stdout.flush()
+        return _ran(typed)
     except BrokenPipeError:
-        _close_stdout()
+        dropped(sys.stdout)
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
-    return status
 
 
 def _ran(typed: Sequence[str]) -> int:
-    as_json = "--json" in typed
+    as_json = any(each in {"--json", "--json=true"} for each in typed)
     try:
         status = app(
             _plain_words(typed),
@@ -54,44 +57,64 @@ def _ran(typed: Sequence[str]) -> int:
             exit_on_error=False,
             result_action="return_value",
         )
+        sys.stdout.flush()
     except CycloptsError as error:
-        help_ = "See omnigraph --help, or omnigraph COMMAND --help."
-        return _told(error, "usage", f"{str(error).rstrip()} {help_}", WRONG, as_json=as_json)
+        return _told(error, "usage", f"{_wrong(error)} {_HELP}", WRONG, as_json=as_json)
     except (OmniGraphError, Stopped) as error:
         return _told(error, error.kind, str(error), status_of(error), as_json=as_json)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001 - the last net: no traceback for people
-        if os.environ.get(_TRACE):
-            traceback.print_exc()
-        named = f"{type(error).__name__}: {error}"
-        hint = (
-            "This should not happen: it is a bug of omnigraph. Nothing was published by this "
-            f"command unless it said so. Run it again with {_TRACE}=1 for what to report."
-        )
-        return _told(error, "bug", f"{named}\n{hint}", FAILED, as_json=as_json)
+        return _unforeseen(error, as_json=as_json)
     return status if isinstance(status, int) else 0
 
 
+def _wrong(error: CycloptsError) -> str:
+    if isinstance(error, UnusedCliTokensError):
+        return f"nothing takes {' '.join(error.unused_tokens or ())!r}."
+    return str(error).rstrip()
+
+
+def _unforeseen(error: Exception, *, as_json: bool) -> int:
+    if os.environ.get(_TRACE):
+        traceback.print_exception(error)
+    if isinstance(error, OSError) and error.filename is None:
+        dropped(sys.stdout)
+        message = f"the results could not be written: {error.strerror}"
+        return _told(error, "failed", message, FAILED, as_json=as_json)
+    named = f"{type(error).__name__}: {error}"
+    hint = (
+        "This should not happen: it is a bug of omnigraph. Nothing was published by this "
+        f"command unless it said so. Run it again with {_TRACE}=1 for what to report."
+    )
+    return _told(error, "bug", f"{named}\n{hint}", FAILED, as_json=as_json)
+
+
 def _plain_words(typed: Sequence[str]) -> list[str]:
-    """Put a file in the place of a lone ``-``, which would be taken for an option."""
+    """Put a file in the place of a lone ``-``, unless it is the value of an option."""
     if list(typed[:1]) != ["load"]:
         return list(typed)
-    return ["/dev/stdin" if each == "-" else each for each in typed]
+    return [
+        "/dev/stdin" if each == "-" and _takes_nothing(before) else each
+        for before, each in zip(("", *typed), typed, strict=False)
+    ]
+
+
+def _takes_nothing(word: str) -> bool:
+    return not word.startswith("-") or "=" in word or word in _FLAGS
 
 
 def _told(error: BaseException, kind: str, message: str, status: int, *, as_json: bool) -> int:
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        dropped(sys.stdout)
     if as_json:
         line = json.dumps(error_document(error, kind, message), ensure_ascii=True)
     else:
         line = f"{escaped(kind)}: {escaped_lines(message)}"
-    sys.stderr.write(f"{line}\n")
+    with suppress(OSError):  # there is nobody left to tell
+        sys.stderr.write(f"{line}\n")
     return status
-
-
-def _close_stdout() -> None:
-    """Nobody reads any more: let nothing be written when Python ends."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-    os.close(devnull)
