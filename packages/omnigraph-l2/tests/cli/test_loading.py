@@ -265,7 +265,8 @@ def test_types_are_inferred_from_data(og: Og, folder: Path) -> None:
         "node:Town": {"size": "double", "at": "struct<lat: double>", "tags": "list<item: string>"},
         "edge:LivesIn": {"since": "timestamp[us]"},
     }  # fmt: skip
-    assert "inferred from 2 rows of Person.csv" in shown.err
+    typed = ("init", "--from", "Person.csv", "--dry-run")
+    assert "inferred from 2 rows of Person.csv" in og(*typed).err
     with Repository.open("g") as repo:
         edge = repo.snapshot().schema.edges[0]
         assert (edge.source, edge.target) == ("Person", "Town")

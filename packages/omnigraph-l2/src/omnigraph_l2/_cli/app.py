@@ -5,7 +5,9 @@ One more command is one more module in ``commands``, named here.
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
+from typing import Literal
 
 from cyclopts import App, Group
 
@@ -18,6 +20,7 @@ from omnigraph_l2._cli.commands import (
     reading,
     upkeep,
 )
+from omnigraph_l2._cli.options import SAID
 
 __all__ = ["app"]
 
@@ -37,10 +40,25 @@ app = App(
     ),
     version=lambda: version("omnigraph-l2"),
     group_commands=_MORE,
+    default_parameter=SAID,
     suppress_keyboard_interrupt=False,
     help_format="plaintext",
 )
-app.register_install_completion_command()
+app.register_install_completion_command(help="Install completion for the shell that is used.")
+
+
+@app.command(name="--show-completion", group=_MORE, help_epilogue="")
+def show_completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """Print completion for a shell.
+
+    Parameters
+    ----------
+    shell
+        Whose.
+    """
+    sys.stdout.write(app.generate_completion(shell=shell))
+    return 0
+
 
 _COMMANDS = {
     _BEGIN: (creating.init, loading.load),
@@ -61,4 +79,4 @@ for group, commands in _COMMANDS.items():
             command.group = group
             app.command(command)
         else:
-            app.command(command, group=group)
+            app.command(command, group=group, help_epilogue="")

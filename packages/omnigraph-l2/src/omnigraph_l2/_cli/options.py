@@ -16,16 +16,26 @@ from cyclopts import Group, Parameter
 import omnigraph_l2
 from omnigraph_l2._cli.output import Output
 from omnigraph_l2._cli.settings import Settings, settled
+from omnigraph_l2._cli.status import UsageError
 from omnigraph_l2._cli.times import moment_of
 
 if TYPE_CHECKING:
     from omnigraph_l2 import Repository, Snapshot
 
-__all__ = ["Author", "Common", "Job", "Moment", "Yes", "begun", "said"]
+__all__ = ["SAID", "Author", "Common", "Job", "Moment", "Yes", "begun", "check_limit", "said"]
 
 _EVERYWHERE = Group("For every command", sort_key=100)
 _WHEN = Group("Which moment", sort_key=50)
 _WHO = Group("What the commit says", sort_key=60)
+
+
+def _default(value: Any) -> str | None:
+    """Tell a default in help where it says something: a flag is off, and a list empty, anyway."""
+    return None if value is None or isinstance(value, bool | tuple) else str(value)
+
+
+SAID = Parameter(show_default=_default)
+"""How each program of commands tells of its options in help."""
 
 Yes = Annotated[
     bool, Parameter(name="--yes", alias="-y", negative="", help="Do it. Without, it is only shown.")
@@ -123,11 +133,26 @@ def begun(common: Common | None, author: Author | None = None, repo: str | None 
     }
     return Job(
         out=Output(json=common.json, quiet=common.quiet, pager=common.pager),
-        settings=settled(given, common.storage, common.config, os.environ, Path.cwd()),
+        settings=settled(given, common.storage, common.config, os.environ, _folder()),
         environ=os.environ,
     )
+
+
+def _folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        message = f"the current folder cannot be read: {error.strerror}: go to another one"
+        raise UsageError(message) from error
 
 
 def said(author: Author | None) -> str | None:
     """Give the message, where there is one."""
     return None if author is None else author.message
+
+
+def check_limit(limit: int | None) -> None:
+    """Refuse to show fewer rows than none."""
+    if limit is not None and limit < 0:
+        message = f"--limit is a number from 0, found {limit}"
+        raise UsageError(message)

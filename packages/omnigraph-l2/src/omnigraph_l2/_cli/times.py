@@ -12,6 +12,7 @@ __all__ = ["duration_of", "moment_of", "shown_bytes", "shown_time"]
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _STEP = 1024
+_LONGEST = timedelta(days=365_000)
 
 
 def moment_of(text: str) -> datetime:
@@ -30,7 +31,14 @@ def duration_of(text: str) -> timedelta:
     if match is None:
         message = f"{text!r} is no duration: write a number and one of s, m, h, d, w, as in 7d"
         raise UsageError(message)
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        found = timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        found = timedelta.max
+    if found > _LONGEST:
+        message = f"{text!r} is too long: {_LONGEST.days} days at the most"
+        raise UsageError(message)
+    return found
 
 
 def shown_time(moment: datetime | None) -> str:

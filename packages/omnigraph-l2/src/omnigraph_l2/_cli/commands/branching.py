@@ -7,13 +7,20 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from omnigraph_l2._cli.commands.history import Strategy
-from omnigraph_l2._cli.options import Author, Common, Yes, begun, said
+from omnigraph_l2._cli.options import SAID, Author, Common, Yes, begun, said
 
 __all__ = ["branch", "merge", "runs", "tag"]
 
-branch = App(name="branch", help="List, make and delete branches.")
-tag = App(name="tag", help="List, make and delete tags: names of commits that keep their data.")
-runs = App(name="runs", help="Look at runs, and give one up: work that becomes one commit.")
+
+def _family(name: str, text: str) -> App:
+    return App(
+        name=name, help=text, help_epilogue="", group_commands="Commands", default_parameter=SAID
+    )
+
+
+branch = _family("branch", "List, make and delete branches.")
+tag = _family("tag", "List, make and delete tags: names of commits that keep their data.")
+runs = _family("runs", "Look at runs, and give one up: work that becomes one commit.")
 
 
 @branch.command(name="list")

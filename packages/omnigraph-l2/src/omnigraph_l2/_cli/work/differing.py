@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from typing import Any
 
 from attrs import frozen
 
 from omnigraph_l2 import Diff, Snapshot, TableDiff
-from omnigraph_l2._cli.options import Job
+from omnigraph_l2._cli.options import Job, check_limit
 from omnigraph_l2._cli.output import styled
 from omnigraph_l2._cli.plain import plain
 from omnigraph_l2._cli.status import DIFFERENT, DONE
@@ -32,6 +33,7 @@ class Asked:
 
 def diff(job: Job, asked: Asked, *, exit_code: bool) -> int:
     """Compare two moments."""
+    check_limit(asked.limit)
     with job.open() as repo:
         found = repo.diff(
             _moment(asked.before) if asked.before else None,
@@ -93,7 +95,7 @@ def _summary(job: Job, each: TableDiff) -> None:
 
 def _rows(found: Diff, key: str, limit: int | None) -> Any:
     rows = (row for batch in found.rows(key) for row in json_rows(batch))
-    return islice(rows, limit)
+    return rows if limit is None else islice(rows, min(limit, sys.maxsize))
 
 
 def _row(job: Job, row: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository, Snapshot
 from omnigraph_l2._cli.options import Job, Moment
+from omnigraph_l2._cli.status import UsageError
 from omnigraph_l2._cli.times import shown_bytes, shown_time
 from omnigraph_l2._cli.work.files import FilesOf, files_of
 from omnigraph_l2._cli.work.schema_files import written
@@ -80,6 +81,9 @@ def tables(job: Job, moment: Moment, keys: Sequence[str]) -> int:
 
 def schema(job: Job, moment: Moment, *, toml: bool) -> int:
     """Show the types of a moment."""
+    if toml and job.out.json:
+        message = "say either --toml or --json"
+        raise UsageError(message)
     with job.open() as repo:
         found = moment.of(repo).schema
     if toml:

@@ -26,7 +26,7 @@ def merge(
                 source, into, strategy=strategy, dry_run=dry_run, message=message
             )
         except MergeConflicts as conflicts:
-            return _conflicts(job, conflicts)
+            return _conflicts(job, conflicts, source)
     if job.out.json:
         job.out.document({"dry_run": dry_run, **_result(result)})
     else:
@@ -42,7 +42,7 @@ def revert(job: Job, commit: str, branch: str, strategy: Any, *, message: str | 
         try:
             made = repo.revert(commit, branch, strategy=strategy, message=message)
         except MergeConflicts as conflicts:
-            return _conflicts(job, conflicts)
+            return _conflicts(job, conflicts, commit)
     if job.out.json:
         job.out.document({"commit": made})
     else:
@@ -50,13 +50,13 @@ def revert(job: Job, commit: str, branch: str, strategy: Any, *, message: str | 
     return 0
 
 
-def _conflicts(job: Job, found: MergeConflicts) -> int:
+def _conflicts(job: Job, found: MergeConflicts, source: str) -> int:
     """Tell the conflicts; they are what was asked for, so they are a result."""
     if job.out.json:
         job.out.document(
             {
                 "kind": "conflicts",
-                "source": found.source,
+                "source": source,
                 "into": found.into,
                 "conflicts": [plain(each) for each in found.conflicts],
             }

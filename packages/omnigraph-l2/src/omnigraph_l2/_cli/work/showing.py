@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from omnigraph_l2._cli.options import Job, Moment
+from omnigraph_l2._cli.options import Job, Moment, check_limit
 from omnigraph_l2._cli.status import UsageError
 from omnigraph_l2._cli.work.values import json_rows
 from omnigraph_l2._cli.work.whole_file import whole_file
@@ -31,6 +31,7 @@ _BY_SUFFIX = {
 _SHOWN_ON_TERMINAL = 1000
 _BATCH = 8192
 _WIDEST = 60
+_MOST = 2**63 - 1
 
 
 @frozen(kw_only=True)
@@ -46,9 +47,7 @@ class Wanted:
 def cat(job: Job, moment: Moment, wanted: Wanted, format_: str | None, out: Path | None) -> int:
     """Show rows, or write them to a file."""
     chosen = _format(job, format_, out)
-    if wanted.limit is not None and wanted.limit < 0:
-        message = f"--limit is a number from 0, found {wanted.limit}"
-        raise UsageError(message)
+    check_limit(wanted.limit)
     if chosen == "parquet" and out is None and job.out.is_terminal:
         message = "Parquet is nothing for a terminal: say --out FILE, or send it to a program"
         raise UsageError(message)
@@ -60,6 +59,8 @@ def cat(job: Job, moment: Moment, wanted: Wanted, format_: str | None, out: Path
         if out is not None:
             with whole_file(out) as file:
                 rows = _write(chosen, reader.schema, batches, file)
+            if job.out.json:
+                job.out.document({"file": out, "rows": rows})
             job.out.tell(f"{rows:,} rows in {out}")
         elif chosen == "parquet":
             _write_parquet(reader.schema, batches, job.out.binary)
@@ -91,11 +92,15 @@ def _format(job: Job, format_: str | None, out: Path | None) -> str:
 
 
 def _names(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
+    names = [each.strip() for each in text.split(",") if each.strip()]
+    if not names:
+        message = "--columns names none: say some, as in id,name"
+        raise UsageError(message)
+    return names
 
 
 def _limited(reader: Any, limit: int | None) -> Iterator[pa.RecordBatch]:
-    left = limit
+    left = None if limit is None else min(limit, _MOST)
     if left == 0:
         return
     for batch in reader:

@@ -17,10 +17,10 @@ __all__ = ["whole_file"]
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Write a new file; where it does not come to its end, nothing is left of it."""
-    if path.exists():
-        message = f"{path} is there already: name another file, or remove it"
-        raise UsageError(message)
     try:
+        if os.path.lexists(path):
+            message = f"{path} is there already: name another file, or remove it"
+            raise UsageError(message)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
