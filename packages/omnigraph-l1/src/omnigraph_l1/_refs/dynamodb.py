@@ -3,7 +3,7 @@
 Always: every change is one conditional request, tried once; reads are consistent. A directory is
 one partition, whose name no dataset can have; a document lies in it under a number that is made of
 its name, because the key of that table is a text and a number. When it was written is told by the
-clock of DynamoDB, as its replies tell it, whatever the clock of the writer says.
+clock of DynamoDB, as its replies tell it, also where the clock of the writer is set meanwhile.
 """
 
 from __future__ import annotations
@@ -37,12 +37,20 @@ _PARTITION: Final = "omnigraph "
 """No base_uri of Lance's has a space in its first word."""
 _REFUSED: Final = "ConditionalCheckFailedException"
 _DENIED: Final = frozenset(
-    {"AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException"}
+    {
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "InvalidSignatureException",
+        "UnrecognizedClientException",
+    }
 )
 _NO_TABLE: Final = "ResourceNotFoundException"
+_MISFIT: Final = "ValidationException"
 _NO_KEY: Final = {"base_uri": {"S": "omnigraph clock"}, "version": {"N": "0"}}
 _NOT_DONE: Final = 500
 _LONGEST_REQUEST: Final = 10.0
+_TIME_IS_GOOD: Final = 60.0
+_CLOCK_WAS_SET: Final = 1.0
 
 _SENDING = declare("refs.dynamodb.sending", "A conditional request is about to be sent.")
 _SENT = declare("refs.dynamodb.sent", "The reply to a conditional request says done.")
@@ -133,7 +141,7 @@ class DynamoBackend:
     def _now(self) -> float:
         """Tell DynamoDB's time: this machine's, by as much as its clock is wrong."""
         with self._asking():
-            return time.time() + _ahead(self._storage, self._table)
+            return _clock(self._storage, self._table).now()
 
     def _key(self, file_name: str) -> dict[str, Any]:
         digest = hashlib.sha256(file_name.encode()).digest()
@@ -179,15 +187,44 @@ class DynamoBackend:
                 "version as range key"
             )
             return StorageError(place=self.place, detail=detail)
-        return StoreUnavailable(place=self.place, detail=without_body(str(error)))
+        told = without_body(str(error))
+        if code == _MISFIT:
+            return StorageError(place=self.place, detail=told)
+        return StoreUnavailable(place=self.place, detail=told)
+
+
+class _Clock:
+    """DynamoDB's time, asked again once a minute and where ours was set meanwhile."""
+
+    def __init__(self, storage: Storage, table: str) -> None:
+        self._storage = storage
+        self._table = table
+        self._asked: tuple[float, float, float] | None = None
+
+    def now(self) -> float:
+        here, awake = time.time(), time.monotonic()
+        if self._asked is not None:
+            told, then, was_awake = self._asked
+            waited = awake - was_awake
+            # Asleep, only one of the two goes on.
+            if waited < _TIME_IS_GOOD and abs(here - then - waited) < _CLOCK_WAS_SET:
+                return told + waited
+        self._asked = self._ask(), here, awake
+        return self._asked[0]
+
+    def _ask(self) -> float:
+        reply = _client(self._storage).get_item(TableName=self._table, Key=_NO_KEY)
+        told = reply["ResponseMetadata"]["HTTPHeaders"].get("date")
+        if told is None:
+            place = f"DynamoDB table {self._table}"
+            raise StorageError(place=place, detail="its replies do not say what time it is")
+        return parsedate_to_datetime(told).timestamp()
 
 
 @lru_cache(64)
-def _ahead(storage: Storage, table: str) -> float:
-    """Tell by how many seconds DynamoDB's clock is ahead of ours, as one reply says."""
-    reply = _client(storage).get_item(TableName=table, Key=_NO_KEY)
-    told = reply["ResponseMetadata"]["HTTPHeaders"].get("date")
-    return parsedate_to_datetime(told).timestamp() - time.time() if told else 0.0
+def _clock(storage: Storage, table: str) -> _Clock:
+    """Give the clock of a table. It may be used by many threads."""
+    return _Clock(storage, table)
 
 
 def _where(expected: str | None) -> dict[str, Any]:
@@ -224,12 +261,20 @@ def _client(storage: Storage) -> Any:
         connect_timeout=parse_seconds(options["connect_timeout"]),
         read_timeout=longest,
     )
-    return boto3.session.Session().client(
-        "dynamodb",
-        config=config,
-        region_name=options["aws_region"],
-        endpoint_url=options.get("dynamodb_endpoint"),
-        aws_access_key_id=options.get("aws_access_key_id"),
-        aws_secret_access_key=options.get("aws_secret_access_key"),
-        aws_session_token=options.get("aws_session_token"),
-    )
+    try:
+        return boto3.session.Session().client(
+            "dynamodb",
+            config=config,
+            region_name=options["aws_region"],
+            endpoint_url=options.get("dynamodb_endpoint"),
+            aws_access_key_id=options.get("aws_access_key_id"),
+            aws_secret_access_key=options.get("aws_secret_access_key"),
+            aws_session_token=options.get("aws_session_token"),
+        )
+    except ValueError:
+        raise InvalidStorageOptions(
+            place=str(storage),
+            option="dynamodb_endpoint",
+            reason="is not an http(s) URL",
+            remedy="Write it as 'https://host' or 'https://host:port'.",
+        ) from None
