@@ -21,6 +21,7 @@ from omnigraph_l1 import (
     classify,
     migrate_version_names,
     retry_conflicts,
+    time_of_store,
 )
 from omnigraph_l1.errors import CommitConflict, L1Error
 
@@ -87,6 +88,13 @@ def use_history(table: Table) -> str | None:
         if kind is TransactionKind.RESTORE and made is not None:
             return actor
     return None
+
+
+def use_stores(table: Table, storage: Storage) -> datetime:
+    """Whether this version store is the right one, and what time it is there."""
+    table.check_version_store()
+    now: datetime = time_of_store(storage)
+    return now
 
 
 def use_refs(error: Exception) -> Resolution | None:

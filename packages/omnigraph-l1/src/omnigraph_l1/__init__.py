@@ -32,6 +32,7 @@ from omnigraph_l1._table import (
     read_object,
     remove_object,
     retry_conflicts,
+    time_of_store,
     unique_branch_name,
 )
 from omnigraph_l1._ulid import new_ulid
@@ -78,6 +79,7 @@ __all__ = [
     "remove_object",
     "retry_conflicts",
     "table_path",
+    "time_of_store",
     "type_hash",
     "unique_branch_name",
 ]

@@ -57,6 +57,12 @@ def ours(request: pytest.FixtureRequest, careless: FaultyS3) -> Storage:
 
 
 @pytest.fixture
+def dynamodb(request: pytest.FixtureRequest, careless: FaultyS3) -> Storage:
+    """A place with Lance's own."""
+    return place_of("dynamodb", request, careless)
+
+
+@pytest.fixture
 def plain(careless: FaultyS3) -> Storage:
     """The same place, for somebody who knows of no version store."""
     return Storage.resolve(careless.uri("a table"), careless.storage_options)

@@ -34,6 +34,21 @@ def append_one(storage: Storage, name: str) -> int:
     return Table.open(storage).append(rows(name)).version
 
 
+def create_one(storage: Storage) -> None:
+    """Make the table."""
+    Table.create(storage, SCHEMA)
+
+
+def delete_side(storage: Storage) -> None:
+    """Delete a branch."""
+    Table.open(storage).delete_branch("side")
+
+
+def remove_first(storage: Storage, count: int) -> None:
+    """Remove the first versions."""
+    Table.open(storage).remove_versions(range(1, count + 1))
+
+
 def append_many(storage: Storage, writer: int, count: int) -> list[int]:
     """Add rows, one commit each, beside others; give the versions."""
     made = []

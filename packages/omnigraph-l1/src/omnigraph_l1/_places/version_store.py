@@ -69,11 +69,11 @@ def sqlite_file(place: Place, text: str) -> SqliteFile | None:
     if not text.startswith(_SQLITE):
         return None
     path = Path(unquote(text.removeprefix(_SQLITE)))
-    if not path.is_absolute() or not path.name:
+    if not path.is_absolute() or not path.name or "\0" in str(path):
         raise InvalidStorageOptions(
             place=str(place),
             option=OPTION,
-            reason=f"is {text!r}, which is no file",
+            reason="names no file",
             remedy="Write sqlite:// and the absolute path of a file: sqlite:///folder/versions.db",
         )
     return SqliteFile(path)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._places import SqliteFile
+from omnigraph_l1._places.failures import storage_failure
 from omnigraph_l1._refs.backend import Mismatch, Stored, Unsettled
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import AccessDenied, StorageError, StorageFull, StoreUnavailable
@@ -99,6 +100,10 @@ class SqliteBackend:
             for name, written in self._select(query, self._directory)
         }
 
+    def names(self) -> list[str]:
+        """Name everything directly in the directory."""
+        return [str(name) for (name,) in self._select(f"SELECT name {_WHERE}", self._directory)]
+
     def first(self, suffix: str) -> str | None:
         """Name the document whose name comes first, of those that end so."""
         query = f"SELECT name {_WHERE} AND name LIKE ? ORDER BY name LIMIT 1"
@@ -113,11 +118,20 @@ class SqliteBackend:
             connection.rollback()
 
     def _select(self, query: str, *values: str) -> list[Any]:
-        """Read; a file that is not there yet holds nothing."""
-        if not self._file.path.exists():
+        """Read; a file that is not there yet holds nothing, nor does one that is being made."""
+        try:
+            self._file.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise storage_failure(error, str(self._file)) from error
         with self._opened() as connection:
-            return connection.execute(query, values).fetchall()
+            try:
+                return connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if str(error).startswith("no such table"):
+                    return []
+                raise
 
     def _change(self, change: str, values: tuple[object, ...]) -> None:
         with self._opened() as connection:

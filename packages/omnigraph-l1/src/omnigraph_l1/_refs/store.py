@@ -101,6 +101,10 @@ class StoreBackend:
         listed = ((_last_segment(each["path"]), each["e_tag"]) for each in self._listed(None))
         return {name: e_tag for name, e_tag in listed if name.endswith(SUFFIX)}
 
+    def names(self) -> list[str]:
+        """Name everything directly below the prefix."""
+        return [_last_segment(each["path"]) for each in self._listed(None)]
+
     def first(self, suffix: str) -> str | None:
         """Name the object whose name comes first, of those directly below that end so."""
         store = self._storage.object_store()
@@ -139,7 +143,7 @@ class StoreBackend:
         probe_conditions(self)
 
     def erase(self, file_name: str) -> None:
-        """Remove an object of our own making, whatever stands there. For the probe only."""
+        """Remove an object whatever stands there: a probe, or the record of a version."""
         store = self._storage.object_store()
         try:
             store.delete(file_name)

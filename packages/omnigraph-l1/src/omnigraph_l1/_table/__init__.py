@@ -11,7 +11,13 @@ from omnigraph_l1._table.changing import WrittenChanges
 from omnigraph_l1._table.delta import Delta
 from omnigraph_l1._table.history import VersionRecord
 from omnigraph_l1._table.indexing import IndexInfo, IndexKind
-from omnigraph_l1._table.listing import StoredObject, VersionFile, list_objects, remove_object
+from omnigraph_l1._table.listing import (
+    StoredObject,
+    VersionFile,
+    list_objects,
+    remove_object,
+    time_of_store,
+)
 from omnigraph_l1._table.merging import PRIMARY_KEY
 from omnigraph_l1._table.naming import migrate_version_names
 from omnigraph_l1._table.objects import first_names, read_object
@@ -51,5 +57,6 @@ __all__ = [
     "read_object",
     "remove_object",
     "retry_conflicts",
+    "time_of_store",
     "unique_branch_name",
 ]

@@ -2,7 +2,8 @@
 
 Always: with our storage version, stable row ids and V2 names; never over anything that is there
 already, and never into a folder of other files. A creation that a power cut tore was never
-acknowledged: it is set aside, and the dataset made again.
+acknowledged: it is set aside, and the dataset made again. One that a killed process left without
+its config, which says what decides its versions, gets that from whoever makes it again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._durable import sync_files, sync_with_parents
 from omnigraph_l1._events import timed
+from omnigraph_l1._failpoints import declare, failpoint
 from omnigraph_l1._lance.failures import LanceFailure, Symptom, lance_border, lance_calls
 from omnigraph_l1._places import Place, Storage
 from omnigraph_l1._table.arguments import checked_texts
@@ -27,7 +29,7 @@ from omnigraph_l1._table.objects import first_names, storage_border
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability, Pinned
 from omnigraph_l1._table.wholeness import set_torn_aside
-from omnigraph_l1._versions import claimed, lance_arguments
+from omnigraph_l1._versions import MARK, claimed, is_first_of, lance_arguments
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetExists,
@@ -44,6 +46,8 @@ _OWN_NAMES = frozenset(
 )
 _NAMES_LOOKED_AT = 16
 
+_EMPTY = declare("l1.create.empty", "the dataset is made, its config is not written")
+
 
 def create(
     storage: Storage, schema: pa.Schema, *, config: Mapping[str, str], durability: Durability
@@ -59,17 +63,38 @@ def create(
             _write_empty(storage, schema)
         except _Exists as exists:
             if not _set_unborn_aside(storage):
+                if storage.version_store is not None and _is_unmarked(storage):
+                    _configure(storage, settings)
                 raise DatasetExists(place=str(place)) from exists.__cause__
             _write_empty(storage, schema)
+        failpoint(_EMPTY)
         if settings:
-            with lance_border(place):
-                LanceDataset(
-                    place.uri, storage_options=storage.lance_options, **lance_arguments(storage)
-                ).update_config(settings)
+            _configure(storage, settings)
         if place.is_local and durability is Durability.FULL:
             with storage_border(place):
                 _flush(place)
     return open_pinned(storage, branch=None, version=None, durability=durability)
+
+
+def _is_unmarked(storage: Storage) -> bool:
+    """Tell whether a dataset of this version store has only the first of its two versions."""
+    with lance_border(storage.place):
+        return MARK not in _opened(storage).config() and is_first_of(_opened(storage), storage)
+
+
+def _configure(storage: Storage, settings: Any) -> None:
+    try:
+        with lance_calls():
+            _opened(storage).update_config(settings)
+    except LanceFailure as failure:
+        with lance_border(storage.place):
+            if not settings.items() <= _opened(storage).config().items():
+                raise failure.at(storage.place) from failure.cause
+
+
+def _opened(storage: Storage) -> LanceDataset:
+    options = storage.lance_options
+    return LanceDataset(storage.place.uri, storage_options=options, **lance_arguments(storage))
 
 
 class _Exists(Exception):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -17,8 +19,19 @@ from omnigraph_l1._lance.manifest_names import parse_name
 from omnigraph_l1._places import Storage
 from omnigraph_l1._places.failures import harmless, storage_failure, store_errors
 from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1._ulid import new_ulid
+from omnigraph_l1.errors import StorageError
 
-__all__ = ["StoredObject", "VersionFile", "list_objects", "remove_object", "version_files"]
+__all__ = [
+    "StoredObject",
+    "VersionFile",
+    "list_objects",
+    "remove_object",
+    "time_of_store",
+    "version_files",
+]
+
+_CLOCK: Final = "clock"
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +91,26 @@ def remove_object(storage: Storage, name: str) -> None:
         raise storage_failure(error, storage.place) from error
     except store_errors() as error:
         raise storage_failure(error, storage.place) from harmless(error)
+
+
+def time_of_store(storage: Storage) -> datetime:
+    """Tell what time it is by the clock of an object store: an object below the place is written.
+
+    It is removed again; its name is a ULID and ``.clock``, where a kill leaves it.
+    """
+    name = f"{new_ulid()}.{_CLOCK}"
+    try:
+        storage.object_store().put(name, b"")
+        found = [each.modified for each in list_objects(storage) if each.name == name]
+    except store_errors() as error:
+        raise storage_failure(error, storage.place) from harmless(error)
+    finally:
+        with suppress(StorageError):
+            remove_object(storage, name)
+    if not found:
+        detail = "an object that was just written is not to be seen"
+        raise StorageError(place=str(storage.place), detail=detail)
+    return found[0]
 
 
 def version_files(pinned: Pinned) -> list[VersionFile]:

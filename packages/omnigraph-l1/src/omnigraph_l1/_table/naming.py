@@ -26,7 +26,7 @@ from omnigraph_l1._table.listing import list_objects, remove_object
 from omnigraph_l1._table.objects import read_object, storage_border
 from omnigraph_l1._table.opening import open_pinned
 from omnigraph_l1._table.pinned import Durability
-from omnigraph_l1.errors import MixedVersionNames
+from omnigraph_l1.errors import InvalidRequest, MixedVersionNames
 
 __all__ = ["migrate_version_names"]
 
@@ -49,6 +49,13 @@ def migrate_version_names(
     store such a commit is not seen until then, and others may commit the same version.
     """
     storage = Storage.resolve(place, storage_options)
+    if storage.version_store is not None:
+        reason = (
+            f"{storage.version_store} decides its versions and remembers their names: those of "
+            "datasets that were made with a version store are new, and others take none; leave it "
+            "out"
+        )
+        raise InvalidRequest(place=str(storage.place), reason=reason)
     folder = storage.child(_VERSIONS)
     renamed = 0
     with timed("migrate_version_names", place=str(storage.place)) as event:

@@ -29,7 +29,7 @@ from omnigraph_l1._table.outcomes import failed_write_error
 from omnigraph_l1._table.pinned import Pinned, lineage_directory
 from omnigraph_l1._text import is_text, readable
 from omnigraph_l1._ulid import new_ulid
-from omnigraph_l1._versions import check_version_store
+from omnigraph_l1._versions import check_version_store, forget_branch
 from omnigraph_l1.errors import (
     BranchExists,
     InvalidName,
@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 _FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
+_DELETED = declare("l1.branch.deleted", "the branch is gone, and its version store has records")
 
 _LOOKS = 20
 _LONGEST_ESCAPED = 200
@@ -134,6 +135,8 @@ def _fork_error(pinned: Pinned, name: str, failure: LanceFailure) -> L1Error:
     # Lance looks for the version in what is there of the new branch, and tells of that.
     looked_for = failure.symptom in _NOT_AS_EXPECTED
     in_the_way = looked_for and f"/tree/{name}/_versions/" in failure.words
+    if failure.symptom is Symptom.COMMIT_UNKNOWN and pinned.storage.version_store is not None:
+        in_the_way = not _is_listed(pinned, name)  # what a deleted one left in the version store
     if in_the_way or failure.symptom in _TAKEN:
         return BranchExists(place=place, branch=name, listed=_is_listed(pinned, name))
     if failure.symptom is Symptom.VERSION_MISSING:
@@ -182,6 +185,9 @@ def delete_branch(pinned: Pinned, name: str) -> None:
             reason = f"branch {name!r} has branches of its own; delete those first"
             raise InvalidRequest(place=str(pinned.place), reason=reason) from failure.cause
         raise failure.at(pinned.place) from failure.cause
+    if pinned.storage.version_store is not None:
+        failpoint(_DELETED)
+        forget_branch(pinned.storage, name)
 
 
 def create_tag(pinned: Pinned, name: str) -> TagInfo:

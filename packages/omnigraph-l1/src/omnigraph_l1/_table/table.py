@@ -40,6 +40,7 @@ from omnigraph_l1._table.refs import TagInfo
 from omnigraph_l1._table.shipping import WriteTarget, WrittenFragments
 from omnigraph_l1._table.staging import Staged
 from omnigraph_l1._table.upkeep import Removed
+from omnigraph_l1._versions import check_version_store
 
 __all__ = ["Commit", "Table"]
 
@@ -121,6 +122,10 @@ class Table(ReadSide):
     def at_target(cls, target: WriteTarget) -> Table:
         """Open what a ``write_target`` of another process points to."""
         return cls(shipping.opened(target))
+
+    def check_version_store(self) -> None:
+        """Raise ``WrongVersionStore`` where this must not be written with the store given."""
+        check_version_store(self._pinned.dataset, self._pinned.storage)
 
     def at(self, version: int) -> Table:
         """Give a handle on another version of this lineage."""

@@ -36,6 +36,7 @@ __all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_ve
 
 _REWRITTEN = declare("l1.compact.rewritten", "the compacted fragments are written, not committed")
 _VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but not yet flushed")
+_REMOVED = declare("l1.remove.removed", "versions are gone, and their version store has records")
 
 
 _LOOKS = 20
@@ -173,7 +174,7 @@ def _cleaned(pinned: Pinned, wanted: list[int]) -> Removed:
                 if look == _LOOKS or not _is_vanished_ref(failure):
                     raise failure.at(pinned.place) from failure.cause
             else:
-                _forget_removed(pinned, wanted)
+                _forget_removed(pinned)
                 return _removed(stats)
     raise AssertionError
 
@@ -182,12 +183,11 @@ def _is_vanished_ref(failure: LanceFailure) -> bool:
     return failure.symptom in {Symptom.MISSING, Symptom.REF_MISSING} and "/_refs/" in failure.words
 
 
-def _forget_removed(pinned: Pinned, wanted: Sequence[int]) -> None:
+def _forget_removed(pinned: Pinned) -> None:
     """Drop the records of versions that are gone: of others that Lance spared they are needed."""
-    if pinned.storage.version_store is None:
-        return
-    left = {each.version for each in version_files(pinned)}
-    forget(pinned.storage, pinned.branch, [each for each in wanted if each not in left])
+    if pinned.storage.version_store is not None:
+        failpoint(_REMOVED)
+        forget(pinned.storage, pinned.branch, {each.version for each in version_files(pinned)})
 
 
 def _wanted(pinned: Pinned, versions: Iterable[int]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import lance_namespace as contract
 from lance_namespace import LanceNamespace
 
-from omnigraph_l1._versions.deciding import Lineage, Taken
+from omnigraph_l1._versions.deciding import Lineage, Replaced, Taken
 from omnigraph_l1._versions.records import Record
 from omnigraph_l1.errors import AccessDenied, L1Error, StoreUnavailable
 
@@ -24,9 +24,16 @@ _T = TypeVar("_T")
 class VersionsOfOneTable(LanceNamespace):
     """The versions of one dataset, of all its branches."""
 
-    def __init__(self, uri: str, lineage: Callable[[str | None], Lineage | None]) -> None:
+    def __init__(
+        self,
+        uri: str,
+        lineage: Callable[[str | None], Lineage | None],
+        replaced: Callable[[], None],
+    ) -> None:
+        """Ask ``lineage``; call ``replaced`` where the store turns out not to know the dataset."""
         self._uri = uri
         self._lineage_of = lineage
+        self._replaced = replaced
 
     def namespace_id(self) -> str:
         """Say what it is, for messages."""
@@ -54,6 +61,10 @@ class VersionsOfOneTable(LanceNamespace):
         except Taken:
             text = f"version {record.version} exists"
             raise contract.ConcurrentModificationError(text) from None
+        except Replaced:
+            self._replaced()
+            text = f"the version store has no record of {self._uri}: it is not the one that decides"
+            raise contract.InternalError(text) from None
         return contract.CreateTableVersionResponse(version=_version(made))
 
     def list_table_versions(self, request: Any) -> Any:

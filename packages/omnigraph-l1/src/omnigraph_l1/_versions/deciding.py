@@ -7,9 +7,10 @@ A writer has staged its file under a name of its own. Then, always in this order
 3. The record says so.
 
 Always: whoever finds a record that is not final does 2 and 3 for its writer, who may be dead; the
-copy is of one file that never changes, so doing it twice does no harm. A record that was removed
-with its version never comes back: a version is only given after the newest. Staged files stay, for
-those who have read of them; ``forget`` removes them when their version goes.
+copy is of one file that never changes, so doing it twice does no harm. A version is only given
+after the newest, and a lineage only begins where its dataset is known here: a store that was put in
+the place of another decides nothing. What has its final name can be read without a record. Staged
+files stay, for those who have read of them; ``forget`` removes them when their version goes.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from omnigraph_l1._places.failures import (
 from omnigraph_l1._refs.backend import Mismatch, Unsettled
 from omnigraph_l1._refs.sqlite import SqliteBackend
 from omnigraph_l1._refs.store import StoreBackend
-from omnigraph_l1._versions.records import SUFFIX, Record, name_of, version_of
+from omnigraph_l1._versions.records import SUFFIX, Record, final_path, name_of, version_of
 from omnigraph_l1.errors import CorruptDataset, StorageError
 
-__all__ = ["Lineage", "Taken"]
+__all__ = ["Lineage", "Replaced", "Taken"]
 
 _RESERVED = declare("versions.reserved", "A version is reserved, its file is still staged.")
 _COPIED = declare("versions.copied", "The file has its final name, its record does not say so.")
@@ -44,52 +45,92 @@ class Taken(Exception):  # it never leaves the package
     """Somebody else has the version."""
 
 
+class Replaced(Exception):  # it never leaves the package
+    """The version store has never heard of the dataset."""
+
+
+class _Removed(Exception):
+    """A version was removed while it was looked at."""
+
+
 @attrs.frozen
 class Lineage:
     """The versions of one lineage of a dataset, as its version store has them."""
 
     storage: Storage
     _records: SqliteBackend | StoreBackend
+    _of_main: SqliteBackend | StoreBackend | None = None
+    """The records of main, where this is a branch."""
+    _below: str = "_versions"
+    """Where its version files are."""
 
     def newest(self) -> Record | None:
         """Give the newest version, its file in place; None where there is none."""
-        name = self._records.first(SUFFIX)
-        version = None if name is None else version_of(name)
+        version = _first(self._records)
         return None if version is None else self.at(version)
 
     def at(self, version: int) -> Record | None:
-        """Give a version, its file in place; None where there is no record of it."""
+        """Give a version, its file in place; None where there is none."""
         found = self._read(version)
-        return None if found is None else self._finished(*found)
+        if found is None:
+            return self._unrecorded(version)
+        try:
+            return self._finished(*found)
+        except _Removed:
+            return None
 
     def all(self) -> Iterator[Record]:
         """Give every version that has a record, newest first."""
-        for version in sorted(self._versions(), reverse=True):
+        for version in sorted(self.versions(), reverse=True):
             found = self.at(version)
             if found is not None:
                 yield found
 
     def reserve(self, record: Record) -> Record:
         """Make a staged file the version that it wants to be; ``Taken`` where that has another."""
-        name = self._records.first(SUFFIX)
-        newest = None if name is None else version_of(name)
+        newest = _first(self._records)
+        if newest is None and not self._may_begin(record.version):
+            raise Replaced
         if newest is not None and newest > record.version:
             raise Taken
         token = self._reserved(record)
         failpoint(_RESERVED)
-        return self._finished(record, token)
+        try:
+            return self._finished(record, token)
+        except _Removed:
+            detail = f"version {record.version} was made, and removed by others at once"
+            raise StorageError(place=str(self.storage), detail=detail) from None
 
     def forget(self, versions: Iterable[int]) -> None:
         """Drop the records of versions that were removed, and what they had staged."""
         for version in versions:
             found = self._read(version)
             if found is not None:
-                self._removed(found[0].staged)
+                self._remove(found[0].staged)
                 self._records.erase(name_of(version))
 
-    def _versions(self) -> list[int]:
-        found = (version_of(name) for name in self._records.marks())
+    def versions(self) -> list[int]:
+        """Name the versions that have a record."""
+        found = (version_of(name) for name in self._records.names())
         return [version for version in found if version is not None]
+
+    def forget_all(self) -> None:
+        """Drop all records, of a branch that is deleted: its files are gone."""
+        for version in self.versions():
+            self._records.erase(name_of(version))
+
+    def _may_begin(self, version: int) -> bool:
+        if self._of_main is None:
+            return version <= 1
+        return _first(self._of_main) is not None
+
+    def _unrecorded(self, version: int) -> Record | None:
+        """Give a version by its file alone: it has its final name only if it was decided."""
+        path = final_path(self.storage.place.key, self._below, version)
+        size = self._size_of(path)
+        if size is None:
+            return None
+        return Record(version=version, staged=path, size=size, is_final=True)
 
     def _read(self, version: int) -> tuple[Record, str] | None:
         stored = self._records.read(name_of(version))
@@ -111,6 +152,8 @@ class Lineage:
                 doubt = None
             except Unsettled as lost:
                 doubt = lost.cause
+            except StorageError as error:
+                raise doubt or error from None
             found = self._read(record.version)
             if found is not None:
                 theirs, token = found
@@ -136,11 +179,13 @@ class Lineage:
     def _copy(self, record: Record) -> None:
         store = self.storage.object_store()
         try:
-            store.copy(self._below(record.staged), self._below(record.final))
+            store.copy(self._inside(record.staged), self._inside(record.final))
         except store_errors() as error:
-            if failure_kind(error) is Failure.ABSENT and self._is_in_place(record):
-                return
             if failure_kind(error) is Failure.ABSENT:
+                if self._is_in_place(record):
+                    return
+                if self._read(record.version) is None:
+                    raise _Removed from None
                 detail = (
                     f"version {record.version} was reserved, and its staged file {record.staged} "
                     "is gone"
@@ -149,25 +194,34 @@ class Lineage:
             raise storage_failure(error, self.storage.place) from harmless(error)
 
     def _is_in_place(self, record: Record) -> bool:
+        size = self._size_of(record.final)
+        return size is not None and record.size in {None, size}
+
+    def _size_of(self, path: str) -> int | None:
         try:
-            found = self.storage.object_store().head(self._below(record.final))
+            found = self.storage.object_store().head(self._inside(path))
         except store_errors() as error:
             if failure_kind(error) is Failure.ABSENT:
-                return False
+                return None
             raise storage_failure(error, self.storage.place) from harmless(error)
-        return record.size is None or found["size"] == record.size
+        return int(found["size"])
 
-    def _removed(self, path: str) -> None:
+    def _remove(self, path: str) -> None:
         try:
-            self.storage.object_store().delete(self._below(path))
+            self.storage.object_store().delete(self._inside(path))
         except store_errors() as error:
             if failure_kind(error) is not Failure.ABSENT:
                 raise storage_failure(error, self.storage.place) from harmless(error)
 
-    def _below(self, path: str) -> str:
+    def _inside(self, path: str) -> str:
         key = self.storage.place.key
         return path.removeprefix(f"{key}/") if key else path
 
     @property
     def _store(self) -> str:
         return str(self.storage.version_store)
+
+
+def _first(records: SqliteBackend | StoreBackend) -> int | None:
+    name = records.first(SUFFIX)
+    return None if name is None else version_of(name)

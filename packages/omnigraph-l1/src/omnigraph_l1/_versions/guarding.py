@@ -21,7 +21,7 @@ from omnigraph_l1._refs.choosing import whole_store
 from omnigraph_l1._ulid import new_ulid
 from omnigraph_l1.errors import CorruptDataset, StorageError, UnsafeStore, WrongVersionStore
 
-__all__ = ["MARK", "check_version_store", "claimed"]
+__all__ = ["MARK", "check_version_store", "claimed", "look_again"]
 
 MARK: Final = "omnigraph:version_store"
 _IDENTITY: Final = "omnigraph-version-store.json"
@@ -48,6 +48,11 @@ def check_version_store(dataset: LanceDataset, storage: Storage) -> None:
             expected=mark,
             found=None if storage.version_store is None else str(storage.version_store),
         )
+
+
+def look_again() -> None:
+    """Ask version stores again who they are: one may have been put in the place of another."""
+    _identity.cache_clear()
 
 
 def _mark(dataset: LanceDataset, storage: Storage) -> str | None:

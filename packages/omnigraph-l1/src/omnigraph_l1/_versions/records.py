@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from omnigraph_l1._lance.manifest_names import parse_name
+from omnigraph_l1._lance.manifest_names import format_name, parse_name
 
-__all__ = ["SUFFIX", "Record", "name_of", "version_of"]
+__all__ = ["SUFFIX", "Record", "final_path", "name_of", "version_of"]
 
 SUFFIX = ".version"
 _HIGHEST = 2**64 - 1
@@ -65,6 +65,11 @@ class Record:
         except (TypeError, AttributeError, ValueError) as error:
             raise ValueError(_NO_RECORD) from error
         raise ValueError(_NO_RECORD)
+
+
+def final_path(key: str, folder: str, version: int) -> str:
+    """Give the path under which every reader looks for a version of a dataset of ours."""
+    return "/".join(part for part in (key, folder, format_name(version)) if part)
 
 
 def name_of(version: int) -> str:
