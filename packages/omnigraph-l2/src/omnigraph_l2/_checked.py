@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from omnigraph_l2._errors.translating import border
 from omnigraph_l2._historic import Historic
+from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2._verifying import VerifyReport
 from omnigraph_l2._verifying.aligning import align as align_heads
 from omnigraph_l2._verifying.repairing import Repairer, RepairReport
@@ -50,6 +51,7 @@ class Checked(Historic):
         self._root.check_open()
         with border():
             if not dry_run:
+                self._root.open(MANIFEST).check_version_store()
                 self._pointers.probe_once()
             return Repairer(root=self._root, clock=self._clock, align=self._align).repair(
                 dry_run=dry_run, align=align

@@ -209,6 +209,7 @@ def _catalog(
         catalog = root.create(MANIFEST, stamped(begun))
     except (DatasetExists, CommitConflict):
         catalog = root.open(MANIFEST)
+    catalog.check_version_store()
     _refuse_other(root, catalog, schema)
     return root.remember(MANIFEST, _again(lambda: _configured(catalog.refresh())))
 

@@ -16,6 +16,9 @@ from omnigraph_l2.errors import RepositoryNotFound, SchemaChangeInProgress
 
 __all__ = ["check_may_publish", "opened"]
 
+_FIRST = 1
+"""The version of a dataset that does not say yet what decides its versions."""
+
 
 def opened(root: Root, catalog: Catalog, pointers: Pointers) -> Loaded:
     """Read the catalog of a repository, or tell that there is none."""
@@ -27,6 +30,8 @@ def opened(root: Root, catalog: Catalog, pointers: Pointers) -> Loaded:
         raise RepositoryNotFound(place=root.place, found=error.found) from error
     begun_only = was_begun(loaded.table) and not loaded.state.publishes
     if begun_only and pointers.get(MAIN) is None:
+        if loaded.table.version > _FIRST:
+            loaded.table.check_version_store()  # which keeps the pointers, too
         found = "a creation that was never finished; call Repository.init again"
         raise RepositoryNotFound(place=root.place, found=found)
     return loaded

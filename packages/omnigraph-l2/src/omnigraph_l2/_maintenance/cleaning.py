@@ -15,7 +15,14 @@ from typing import Final
 
 import attrs
 
-from omnigraph_l1 import BranchInfo, Removed, Table, list_objects, remove_object
+from omnigraph_l1 import (
+    BranchInfo,
+    Removed,
+    Table,
+    list_objects,
+    remove_object,
+    time_of_store,
+)
 from omnigraph_l1.errors import DatasetNotFound, L1Error, UnknownBranch
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.making import keep_history
@@ -108,9 +115,10 @@ class Cleaner:
         if there is None:
             detail = "the lease that was just written is not to be seen"
             raise StorageError(place=self.root.place, detail=detail)
-        if abs(here - there) > _SKEW:
-            reason = f"this machine says it is {here.isoformat()}, the store {there.isoformat()}"
-            raise InvalidRequest(what="A cleanup", reason=f"{reason}; set the clock right")
+        _refuse_skew(here, there, "the store")
+        if self.root.storage.version_store is not None:
+            # The leases are there, and the files have the time of the store of data.
+            _refuse_skew(here, time_of_store(self.root.child(TURNS)), "the store of the data")
         return there
 
     def cleaned(
@@ -316,6 +324,12 @@ class Cleaner:
         directories = (BRANCH_REFS, TAG_REFS, OPERATION_REFS, LEASE_REFS)
         removed = sum(self.root.refs(each).tidy() for each in directories)
         return attrs.evolve(_nothing(report), documents=Swept(removed))
+
+
+def _refuse_skew(here: datetime, there: datetime, whose: str) -> None:
+    if abs(here - there) > _SKEW:
+        reason = f"this machine says it is {here.isoformat()}, {whose} {there.isoformat()}"
+        raise InvalidRequest(what="A cleanup", reason=f"{reason}; set the clock right")
 
 
 def _nothing(report: CleanupReport) -> CleanupReport:

@@ -88,6 +88,7 @@ class Tags:
                 created_at=self._clock(),
             )
             self._references.check_held(moment)
+            moment.loaded.table.check_version_store()
             self._pointers.probe_once()
             failpoint(_CHECKED)
             if not self._refs.create(tag):
