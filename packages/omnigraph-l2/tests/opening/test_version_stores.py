@@ -5,6 +5,7 @@ What decides versions keeps branches, tags and leases, too: what is written to a
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,30 @@ def test_nothing_is_written_to_another_store(options: Place, tmp_path: Path) -> 
     with Repository.open(uri, right) as repo:
         repo.tags.create("v1")
         assert repo.verify().ok
+
+
+def test_an_older_copy_of_the_store_catches_up(options: Place, tmp_path: Path) -> None:
+    """As after a restore: the next writer just works, and everything acknowledged is there."""
+    uri, given = options
+    init_there(uri, given)
+    _add(uri, given, "a")
+    file, older = tmp_path / "versions.db", tmp_path / "older.db"
+    shutil.copy(file, older)
+    _add(uri, given, "b", "c")
+    older.replace(file)
+    _add(uri, given, "d")
+    with Repository.open(uri, given) as repo:
+        rows = repo.snapshot().read("node:Person").column("id").to_pylist()
+        assert sorted(rows) == ["a", "b", "c", "d"]
+        assert len(repo.log()) == 5
+        assert repo.verify().ok
+
+
+def _add(uri: str, options: dict[str, str], *names: str) -> None:
+    with Repository.open(uri, options) as repo:
+        for name in names:
+            with repo.transaction() as tx:
+                tx.append("node:Person", [{"id": name}])
 
 
 def _mend(repo: Repository) -> None:

@@ -34,6 +34,7 @@ class VersionsOfOneTable(LanceNamespace):
         self._uri = uri
         self._lineage_of = lineage
         self._replaced = replaced
+        self._caught_up: set[str | None] = set()
 
     def namespace_id(self) -> str:
         """Say what it is, for messages."""
@@ -71,6 +72,10 @@ class VersionsOfOneTable(LanceNamespace):
         """List versions, newest first."""
         lineage = self._lineage(request)
         if _of(request, "limit") == 1:
+            branch = _of(request, "branch")
+            if branch not in self._caught_up:
+                _told(lineage.catch_up)
+                self._caught_up.add(branch)
             newest = _told(lineage.newest)
             found = [] if newest is None else [newest]
         else:

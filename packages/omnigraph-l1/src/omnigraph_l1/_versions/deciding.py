@@ -16,10 +16,12 @@ files stay, for those who have read of them; ``forget`` removes them when their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import attrs
 
 from omnigraph_l1._failpoints import declare, failpoint
+from omnigraph_l1._lance.manifest_names import NamingScheme, parse_name
 from omnigraph_l1._places import Storage
 from omnigraph_l1._places.failures import (
     Failure,
@@ -68,6 +70,20 @@ class Lineage:
         """Give the newest version, its file in place; None where there is none."""
         version = _first(self._records)
         return None if version is None else self.at(version)
+
+    def catch_up(self) -> None:
+        """Record the newest version that has its final name, if that is newer than all records.
+
+        Then they are those of an older copy of the version store: no commit would ever fit.
+        """
+        known = _first(self._records)
+        newest = None if known is None else self._newest_file()
+        if known is None or newest is None or newest <= known:
+            return
+        found = self._unrecorded(newest)
+        if found is not None:
+            with suppress(Mismatch, Unsettled, StorageError):
+                self._records.write(name_of(newest), found.to_bytes(), None)
 
     def at(self, version: int) -> Record | None:
         """Give a version, its file in place; None where there is none."""
@@ -131,6 +147,18 @@ class Lineage:
         if size is None:
             return None
         return Record(version=version, staged=path, size=size, is_final=True)
+
+    def _newest_file(self) -> int | None:
+        try:
+            for page in self.storage.object_store().list(f"{self._below}/"):
+                for entry in page:
+                    parsed = parse_name(str(entry["path"]).rpartition("/")[2])
+                    if parsed is not None and parsed[0] is NamingScheme.V2:
+                        return parsed[1]
+        except store_errors() as error:
+            if failure_kind(error) is not Failure.ABSENT:
+                raise storage_failure(error, self.storage.place) from harmless(error)
+        return None
 
     def _read(self, version: int) -> tuple[Record, str] | None:
         stored = self._records.read(name_of(version))
