@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,25 @@ def test_without_spark_it_says_how_to_get_it(tmp_path: Path) -> None:
     """Where Spark cannot be imported, one line says what it takes."""
     (tmp_path / "omnigraph_spark.py").write_text("raise ImportError")
     assert "Spark was left out: it needs Java 17" in _run(tmp_path, PYTHONPATH=str(tmp_path))
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    """In a word, and without a traceback."""
+    # A run in the background ignores Ctrl-C, and so would what it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        running = subprocess.Popen(
+            [sys.executable, "-u", str(DEMO), "--no-spark"], cwd=tmp_path, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert running.stdout
+    while "Load" not in running.stdout.readline():
+        assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    _, complained = running.communicate(timeout=60)
+    assert (complained, running.returncode) == ("Ended.\n", 130)
 
 
 @pytest.mark.spark

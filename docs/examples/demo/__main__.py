@@ -73,4 +73,8 @@ def commands() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Ended.", file=sys.stderr)
+        sys.exit(130)
