@@ -1,6 +1,6 @@
 """Tests of a program on omnigraph, as any project can have them.
 
-They need ``pip install omnigraph-testing[s3]``. The fixtures come with it; nothing is configured.
+They need ``pip install 'omnigraph-testing[s3]'``. The fixtures come with it; nothing is configured.
 Each test shows one thing that goes wrong in production and hardly ever on a desk.
 """
 
