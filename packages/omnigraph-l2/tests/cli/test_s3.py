@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,29 @@ def test_a_graph_on_s3(og: Og, folder: Path, s3_store: Any, monkeypatch: Any) ->
     assert og("tables", "--json").document["tables"][0]["bytes"] > 0
     og("cleanup", "--older-than", "0s", "--yes")
     assert og("verify", "--json").document["ok"]
+    og("explore", "--out", "page.html")
+    assert uri in (folder / "page.html").read_text()
     told = og("info").out + og("info", "--json").out
     assert uri in told
     secret = next(value for key, value in s3_store.storage_options.items() if "secret" in key)
     assert secret not in told
+
+
+def test_the_environment_reaches_the_store(
+    og: Og, folder: Path, s3_store: Any, monkeypatch: Any
+) -> None:
+    """Without an option and a file; who is refused, and what does not answer, is told as such."""
+    for key, value in s3_store.storage_options.items():
+        monkeypatch.setenv(f"AWS_{key.removeprefix('aws_').upper()}", value)
+    monkeypatch.setenv("OMNIGRAPH_REPO", s3_store.uri("around"))
+    assert og("tables", status=1).err.startswith("repository_not_found: ")
+    og("init")
+    assert og("tables", "--json").document["tables"] == []
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    refused = og("tables", "--json", status=1).err
+    assert json.loads(refused)["error"]["kind"] == "access_denied"
+    assert "hunter2" not in refused
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        assert og("tables", status=1).err.startswith("storage_error: ")

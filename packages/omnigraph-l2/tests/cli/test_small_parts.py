@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from omnigraph_l2._cli.escaping import escaped
+from omnigraph_l2._cli.output import Output
 from omnigraph_l2._cli.settings import settled
 from omnigraph_l2._cli.status import UsageError
 from omnigraph_l2._cli.times import duration_of, moment_of, shown_bytes
-from omnigraph_l2._cli.work.load.progress import told_progress
+from omnigraph_l2._cli.work.load.progress import shown_progress, told_progress
 from omnigraph_l2._cli.work.load.rejects import Allowed
 from omnigraph_l2._cli.work.load.words import files_by_table, formatted
 
@@ -126,3 +129,14 @@ def test_progress_in_words() -> None:
     assert told_progress(25, 100, 1000, 2.0) == "1,000 rows, 500 a second, 25%, 6 s left"
     assert told_progress(1, 5000, 10, 2.0).endswith("2 h 46 min left")
     assert told_progress(0, None, 10, 2.0) == "10 rows, 5 a second"
+
+
+def test_a_drawn_bar_shows_names_of_files_harmlessly() -> None:
+    """They may come from elsewhere, as those of an archive do."""
+    shown = io.StringIO()
+    out = Output()
+    out._err = Console(file=shown, force_terminal=True, width=100)
+    with shown_progress(out, 100) as advance:
+        advance("node:A \x1b]0;title\x07[red].csv", 50, 5)
+    assert "\x1b]0;" not in shown.getvalue()
+    assert "\\x1b]0;title\\x07[red].csv" in shown.getvalue()

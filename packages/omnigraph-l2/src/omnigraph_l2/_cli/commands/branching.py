@@ -11,6 +11,10 @@ from omnigraph_l2._cli.options import SAID, Author, Common, Yes, begun, said
 
 __all__ = ["branch", "merge", "runs", "tag"]
 
+_From = Annotated[
+    str, Parameter(name="--from", help="A branch, a tag, a commit, or a version of main.")
+]
+
 
 def _family(name: str, text: str) -> App:
     return App(
@@ -36,9 +40,7 @@ def create(
     name: str,
     /,
     *,
-    source: Annotated[
-        str, Parameter(name=["--from"], help="A branch, a tag, a commit, or a version of main.")
-    ] = "main",
+    source: _From = "main",
     common: Common | None = None,
 ) -> int:
     """Start a branch. Nothing is copied.
@@ -113,9 +115,7 @@ def create_tag(
     name: str,
     /,
     *,
-    source: Annotated[
-        str, Parameter(name=["--from"], help="A branch, a tag, a commit, or a version of main.")
-    ] = "main",
+    source: _From = "main",
     author: Author | None = None,
     common: Common | None = None,
 ) -> int:

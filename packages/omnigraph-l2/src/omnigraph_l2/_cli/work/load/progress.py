@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TextColumn
 
+from omnigraph_l2._cli.escaping import escaped
 from omnigraph_l2._cli.output import Output
 
 __all__ = ["Advance", "shown_progress", "told_progress"]
@@ -40,7 +41,7 @@ def shown_progress(
 
             def drawn(what: str, done: int, rows: int) -> None:
                 told = told_progress(done, total, rows, clock() - start)
-                bar.update(task, description=what, completed=done, told=told)
+                bar.update(task, description=escaped(what), completed=done, told=told)
 
             yield drawn
     else:
