@@ -69,6 +69,20 @@ def test_a_reader_that_has_enough_ends_it_quietly(graph: Og, folder: Path) -> No
         assert program.wait(_PATIENCE) == 141
 
 
+def test_interrupted_while_it_starts_it_is_quiet(folder: Path) -> None:
+    """There is no traceback, wherever it is."""
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'cyclopts.utils': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from omnigraph_l2._cli.entry import main; sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_interrupted_it_leaves_nothing_half_done(graph: Og, folder: Path) -> None:
     """SIGINT in the middle of a load: status 130, no commit, and the next load works."""
     with subprocess.Popen(

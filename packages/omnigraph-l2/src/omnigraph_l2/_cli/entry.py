@@ -1,6 +1,7 @@
 """Where the program begins.
 
-Always: without the extra ``cli`` it says in one sentence what to install, and ends with 2.
+Always: without the extra ``cli`` it says in one sentence what to install, and ends with 2. Ctrl-C
+ends it quietly from here on, also while it starts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ __all__ = ["main"]
 
 _NEEDED = ("cyclopts", "rich", *(("tomli",) if sys.version_info < (3, 11) else ()))
 _WRONG = 2
+_INTERRUPTED = 130
 
 
 def main() -> int:
@@ -22,14 +24,20 @@ def main() -> int:
             "omnigraph: the command line is not installed: pip install 'omnigraph-l2[cli]'\n"
         )
         return _WRONG
-    from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
-    from omnigraph_l2._cli.status import INTERRUPTED  # noqa: PLC0415
-    from omnigraph_l2._cli.streams import prepared  # noqa: PLC0415
-
-    prepared()
-    status = run(sys.argv[1:])
-    if status == INTERRUPTED:
+    try:
+        status = _run()
+    except KeyboardInterrupt:  # it was interrupted while it started
+        status = _INTERRUPTED
+    if status == _INTERRUPTED:
         # A thread of Lance may still wait for input, and Python would wait for it, or abort.
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _run() -> int:
+    from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
+    from omnigraph_l2._cli.streams import prepared  # noqa: PLC0415
+
+    prepared()
+    return run(sys.argv[1:])
