@@ -10,7 +10,7 @@ from undecided import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
 from omnigraph_l1._versions import MARK, claimed
-from omnigraph_l1.errors import StorageError, UnsafeStore, WrongVersionStore
+from omnigraph_l1.errors import InvalidRequest, StorageError, UnsafeStore, WrongVersionStore
 from omnigraph_testing import FaultyS3, S3Store
 
 
@@ -59,6 +59,17 @@ def test_a_table_that_needs_none_refuses_one(s3_store: S3Store, tmp_path: object
     with pytest.raises(WrongVersionStore) as raised:
         found.append(rows("a"))
     assert raised.value.expected is None
+
+
+def test_the_mark_is_not_restored_away(storage: Storage) -> None:
+    """The first version has none: everyone could write then, but those who have the store."""
+    table = Table.create(storage, SCHEMA).append(rows("a")).table
+    with pytest.raises(InvalidRequest, match="restore version 2"):
+        table.restore(1)
+    restored = table.restore(2).table
+    assert MARK in restored.config
+    assert ids(restored.append(rows("b")).table) == ["b"]
+    assert MARK in restored.refresh().overwrite(rows("c")).table.config
 
 
 def test_a_copy_is_whole_without_the_store(

@@ -23,7 +23,7 @@ from omnigraph_l1._table.flushing import flush_version
 from omnigraph_l1._table.opening import latest
 from omnigraph_l1._table.outcomes import Outcome, commit_once
 from omnigraph_l1._table.pinned import Pinned
-from omnigraph_l1.errors import CommitConflict
+from omnigraph_l1.errors import CommitConflict, InvalidRequest
 
 __all__ = ["restore"]
 
@@ -31,6 +31,8 @@ _VISIBLE = declare("l1.restore.visible", "the restored version is visible, but n
 
 _PATIENCE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.25
+_UNMARKED = 1
+"""The version of a dataset whose config does not say yet what decides its versions."""
 
 
 def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> Outcome:
@@ -42,6 +44,7 @@ def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> O
     version = checked_version(version, place=pinned.place, branch=pinned.branch)
     noted = checked_texts(properties, place=pinned.place, what="what is noted with a commit")
     ready_to_write(pinned)
+    _refuse_unmarked(pinned, version)
     identity = str(uuid.uuid4())
     deadline = time.monotonic() + _PATIENCE_SECONDS
     pause = _FIRST_PAUSE
@@ -75,3 +78,14 @@ def restore(pinned: Pinned, version: int, *, properties: Mapping[str, str]) -> O
         follows_base=True,
         changed=True,
     )
+
+
+def _refuse_unmarked(pinned: Pinned, version: int) -> None:
+    """Refuse what would take away the mark by which everyone knows the version store."""
+    if pinned.storage.version_store is None or pinned.branch is not None or version != _UNMARKED:
+        return
+    reason = (
+        "version 1 does not say yet that a version store decides; restore version 2, which has no "
+        "rows either"
+    )
+    raise InvalidRequest(place=str(pinned.place), reason=reason)
