@@ -107,10 +107,12 @@ def test_only_a_session_is_a_session() -> None:
 
 
 def test_what_a_session_has(spark: SparkSession) -> None:
-    """Arrow, pushdown and times of day are on, and workers run this Python."""
+    """Arrow, pushdown and times of day are on, batches are bounded, workers run this Python."""
     assert spark.conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
     assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
     assert spark.conf.get("spark.sql.timeType.enabled") == "true"
+    assert spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch") == "2147483647"
+    assert spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "2048"
     ran = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
     assert ran == [sys.executable]
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l1._places import Place
+from omnigraph_l1._table.gathering import gathered
 from omnigraph_l1._text import is_text, readable
 from omnigraph_l1.errors import DataProblem, InvalidData
 
@@ -80,7 +81,8 @@ class Fitted:
         self._place = place
         self._key = key
         self._keys: list[pa.Array] = []
-        self.reader = pa.RecordBatchReader.from_batches(schema, self._batches(source, schema))
+        fitting = gathered(self._batches(source, schema))
+        self.reader = pa.RecordBatchReader.from_batches(schema, fitting)
 
     _place: Place = attrs.field(init=False)
     _key: str | None = attrs.field(init=False)

@@ -27,6 +27,10 @@ _WANTED = {
     "spark.sql.python.filterPushdown.enabled": "true",
     # Without it, Spark reads times of day and does not write them.
     "spark.sql.timeType.enabled": "true",
+    # With a bound of bytes, Spark adds up the whole batch again at each row that it hands to
+    # Python, which takes it longer than all the rest. Few rows at once are a bound as well.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "2048",
 }
 
 
