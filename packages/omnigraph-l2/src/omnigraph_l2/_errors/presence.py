@@ -45,7 +45,7 @@ class RepositoryNotFound(NotFound):
     def __str__(self) -> str:
         return (
             f"There is no repository at {self.place}: found {self.found}. Check the place, or "
-            "make one with Repository.init."
+            "make one: Repository.init, or omnigraph init."
         )
 
 
