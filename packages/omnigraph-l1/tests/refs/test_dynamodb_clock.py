@@ -56,8 +56,10 @@ def test_no_time_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dynamodb._Clock(_storage(), "t").now() < real.time() + 3e9
 
 
-def test_an_endpoint_that_is_none_is_told() -> None:
-    """By the name of the option."""
+@pytest.mark.parametrize("endpoint", ["no url", "http://user:hidden@host"])
+def test_an_endpoint_that_is_none_is_told(endpoint: str) -> None:
+    """By the name of the option, before any error quotes it."""
     with pytest.raises(InvalidStorageOptions) as raised:
-        dynamodb._client(_storage(dynamodb_endpoint="no url"))
+        _storage(dynamodb_endpoint=endpoint)
     assert raised.value.option == "dynamodb_endpoint"
+    assert "hidden" not in str(raised.value)

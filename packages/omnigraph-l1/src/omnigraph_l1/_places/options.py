@@ -64,6 +64,7 @@ _RETRY_VARIABLES = {
     "OBJECT_STORE_CLIENT_MAX_RETRIES": "client_max_retries",
     "OBJECT_STORE_CLIENT_RETRY_TIMEOUT": "client_retry_timeout",
 }
+_CHECKED_FOR_HTTP = ("aws_endpoint", "azure_storage_endpoint", "google_base_url")
 _BUCKETS = ("aws_bucket", "google_bucket", "azure_container_name")
 _OTHER_AWS_CREDENTIALS = (
     "aws_web_identity_token_file",
@@ -213,7 +214,7 @@ def _seconds(place: Place, name: str, text: str) -> float:
 def _check_endpoints(place: Place, settled: Mapping[str, str]) -> None:
     allowed = settled.get("allow_http") == "true"
     emulated = settled.get("azure_storage_use_emulator") == "true"
-    for name in ("aws_endpoint", "azure_storage_endpoint", "google_base_url"):
+    for name in (*_CHECKED_FOR_HTTP, "dynamodb_endpoint"):
         if not settled.get(name):
             continue
         parts = urlsplit(settled[name])
@@ -223,7 +224,8 @@ def _check_endpoints(place: Place, settled: Mapping[str, str]) -> None:
         if parts.username is not None or parts.query:
             remedy = "Give credentials as options of their own."
             raise _wrong(place, name, "holds more than scheme, host, port and path", remedy)
-        if parts.scheme == "http" and not (allowed or emulated):
+        unchecked = name not in _CHECKED_FOR_HTTP  # nobody asks for allow_http there
+        if parts.scheme == "http" and not (allowed or emulated or unchecked):
             remedy = f"{name!r} is plain http: give allow_http='true' if that is meant, or https."
             raise _wrong(place, "allow_http", "is not set", remedy)
 
