@@ -21,7 +21,7 @@ def _records(storage: Storage, branch: str | None = None) -> list[int]:
 
 def test_a_creation_that_was_cut_short_is_finished(storage: Storage, crash: Crash) -> None:
     """It says from then on what decides its versions, and is written to."""
-    crash.run(create_one, storage, kill=AtPoint("l1.create.empty"))
+    crash.run(create_one, storage, kill=AtPoint("versions.unmarked"))
     with pytest.raises(DatasetExists):
         Table.create(storage, SCHEMA)
     table = Table.open(storage)
@@ -43,7 +43,7 @@ def test_records_go_with_their_branch(base: Table, ours: Storage) -> None:
 def test_what_a_killed_deletion_left_is_told(base: Table, ours: Storage, crash: Crash) -> None:
     """The name is not free: no outcome is unknown."""
     base.fork("side", fresh=False)
-    crash.run(delete_side, ours, kill=AtPoint("l1.branch.deleted"))
+    crash.run(delete_side, ours, kill=AtPoint("versions.branch_removed"))
     assert not base.has_branch("side")
     with pytest.raises(BranchExists) as raised:
         base.fork("side", fresh=False)
@@ -64,7 +64,7 @@ def test_records_go_with_their_versions(base: Table, ours: Storage, crash: Crash
     """Also where somebody died between the two."""
     table = base.append(rows("c")).table.append(rows("d")).table
     assert _records(ours) == list(range(1, table.version + 1))
-    crash.run(remove_first, ours, 2, kill=AtPoint("l1.remove.removed"))
+    crash.run(remove_first, ours, 2, kill=AtPoint("versions.version_removed"))
     assert _records(ours) == list(range(1, table.version + 1))
     table.remove_versions([base.version])
     assert _records(ours) == [table.version - 1, table.version]

@@ -49,7 +49,7 @@ def options(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return place_in(request, tmp_path)
 
 
-@pytest.mark.parametrize("point", ["l1.create.empty", "versions.reserved"])
+@pytest.mark.parametrize("point", ["versions.unmarked", "versions.reserved"])
 def test_a_killed_creation_is_finished(options: Place, crash: Crash, point: str) -> None:
     """By whoever makes the repository again."""
     crash.run(init_there, *options, kill=AtPoint(point))

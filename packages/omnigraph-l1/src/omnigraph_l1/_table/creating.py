@@ -46,7 +46,7 @@ _OWN_NAMES = frozenset(
 )
 _NAMES_LOOKED_AT = 16
 
-_EMPTY = declare("l1.create.empty", "the dataset is made, its config is not written")
+_UNMARKED = declare("versions.unmarked", "a dataset is made, and does not name its version store")
 
 
 def create(
@@ -67,7 +67,8 @@ def create(
                     _configure(storage, settings)
                 raise DatasetExists(place=str(place)) from exists.__cause__
             _write_empty(storage, schema)
-        failpoint(_EMPTY)
+        if storage.version_store is not None:
+            failpoint(_UNMARKED)
         if settings:
             _configure(storage, settings)
         if place.is_local and durability is Durability.FULL:

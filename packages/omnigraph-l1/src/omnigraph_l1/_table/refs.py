@@ -57,7 +57,9 @@ __all__ = [
 ]
 
 _FORKED = declare("l1.fork.made", "the branch is made, but not yet flushed")
-_DELETED = declare("l1.branch.deleted", "the branch is gone, and its version store has records")
+_DELETED = declare(
+    "versions.branch_removed", "the branch is gone, and its version store has records"
+)
 
 _LOOKS = 20
 _LONGEST_ESCAPED = 200

@@ -36,7 +36,9 @@ __all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_ve
 
 _REWRITTEN = declare("l1.compact.rewritten", "the compacted fragments are written, not committed")
 _VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but not yet flushed")
-_REMOVED = declare("l1.remove.removed", "versions are gone, and their version store has records")
+_REMOVED = declare(
+    "versions.version_removed", "versions are gone, and their version store has records"
+)
 
 
 _LOOKS = 20
