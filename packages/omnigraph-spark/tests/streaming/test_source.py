@@ -179,13 +179,13 @@ def test_a_range_means_the_same_for_ever(repo: Repository, how: str) -> None:
     assert wanted is not None
     publish(repo, person("late"), gone="a")
     again = Following(repo.uri, **options)
-    assert again.at == start == {"commit": ""}
+    assert again.at == start == {"commit": "", "table": PERSON}
     assert in_order(again.between(start, first.at)) == in_order(wanted)
     assert again.between(first.at, first.at) == []
     first.reader.latestOffset(start if how == "earliest" else first.at, ReadAllAvailable())
     assert in_order(first.between(start, first.at)) == in_order(wanted)
     if how != "latest":
-        other = {"commit": "0" * 26}
+        other = {"commit": "0" * 26, "table": PERSON}
         assert error_of(lambda: again.between(first.at, other)) is not None
 
 
@@ -330,6 +330,18 @@ def test_what_was_cleaned_up(repo: Repository) -> None:
     assert isinstance(error_of(following.batch), SnapshotExpired)
 
 
+def test_a_checkpoint_of_another_table(repo: Repository) -> None:
+    """Changes of a table that nobody has read are not skipped where another one was followed."""
+    following = Following(repo.uri, starting="earliest")
+    following.rest()
+    other = Following(repo.uri, at=following.at, table=CITY, starting="earliest")
+    error = error_of(other.batch)
+    assert isinstance(error, InvalidOptions)
+    assert "'table' is node:City, and the checkpoint is that of a stream of node:Person" in str(
+        error
+    )
+
+
 def test_options_that_are_wrong(repo: Repository) -> None:
     """Every problem is told; a batch has none of these options, a stream has one of them."""
     wrong = {"starting": "yesterday", "max_commits_per_batch": 0, "columns": "", "as_of": "x"}
@@ -348,7 +360,7 @@ def test_options_that_are_wrong(repo: Repository) -> None:
     assert "leave .schema" in str(error_of(lambda: stream.streamReader(batch.schema())))
     unknown = error_of(lambda: Following(repo.uri, starting="latest", columns="nick"))
     assert "nick" in str(unknown)
-    elsewhere = Following(repo.uri, at={"commit": "0" * 26}, starting="latest")
+    elsewhere = Following(repo.uri, at={"commit": "0" * 26, "table": PERSON}, starting="latest")
     assert error_of(elsewhere.batch) is not None
 
 

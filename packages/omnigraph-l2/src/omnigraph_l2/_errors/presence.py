@@ -71,7 +71,10 @@ class UnknownBranch(NotFound):
     branch: str
 
     def __str__(self) -> str:
-        return f"{self.place} has no branch {self.branch!r}. List its branches."
+        return (
+            f"{self.place} has no branch {self.branch!r}, or only a new one of that name since it "
+            "was deleted. List its branches."
+        )
 
 
 @define(kw_only=True, slots=False)

@@ -1,8 +1,9 @@
 """Reading the changes of a table as a stream: what Spark calls for ``readStream``.
 
-Always: an offset names the last commit that was read, and the first one names none, so that it is
-the same whenever Spark asks. A commit is never torn between two batches. One process of the driver
-asks this object where the stream is; others, on executors, read what they are given.
+Always: an offset names the table and the last commit that was read, and the first one names no
+commit, so that it is the same whenever Spark asks. A commit is never torn between two batches. One
+process of the driver asks this object where the stream is; others, on executors, read what they are
+given.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from omnigraph_spark.errors import InvalidOptions
 
 __all__ = ["StreamSource"]
 
-_COMMIT = "commit"
+_COMMIT, _TABLE = "commit", "table"
 Offset = dict[str, Any]
 
 
@@ -53,7 +54,7 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's names, here and below
         """Tell where a stream begins: with no commit read."""
-        return {_COMMIT: BEGINNING}
+        return self._offset(BEGINNING)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Tell how much is read at once: files stand for commits."""
@@ -67,16 +68,17 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         """Tell how far the next batch goes."""
         with carrying():
+            begin = self._commit_of(start)
             head = self._until or self._follower.head()
-            if start[_COMMIT] == head:
+            if begin == head:
                 self._follower.rest()
                 return start
-            return {_COMMIT: self._follower.reached(start[_COMMIT], head, _Counted(limit))}
+            return self._offset(self._follower.reached(begin, head, _Counted(limit)))
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802
         """Tell where the branch is, for the progress of the query."""
         with carrying():
-            return {_COMMIT: self._follower.head()}
+            return self._offset(self._follower.head())
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """End with what is there now."""
@@ -88,7 +90,7 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start == end:
             return []
         with carrying():
-            changes = self._follower.changes(start[_COMMIT], end[_COMMIT])
+            changes = self._follower.changes(self._commit_of(start), self._commit_of(end))
             return list(dealt(changes, rows=self._plan.options.partition_rows))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -104,6 +106,20 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Let go of the repository."""
         self._follower.close()
+
+    def _offset(self, commit: str) -> Offset:
+        return {_COMMIT: commit, _TABLE: self._plan.options.table}
+
+    def _commit_of(self, offset: Offset) -> str:
+        table = self._plan.options.table
+        if offset[_TABLE] != table:
+            problem = (
+                f"'table' is {table}, and the checkpoint is that of a stream of {offset[_TABLE]}; "
+                "give this stream a checkpoint of its own"
+            )
+            raise InvalidOptions(problems=(problem,))
+        commit: str = offset[_COMMIT]
+        return commit
 
 
 @attrs.define
