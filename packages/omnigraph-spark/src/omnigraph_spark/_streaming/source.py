@@ -112,10 +112,11 @@ class StreamSource(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _commit_of(self, offset: Offset) -> str:
         table = self._plan.options.table
-        if offset[_TABLE] != table:
+        followed = offset.get(_TABLE, table)
+        if followed != table:
             problem = (
-                f"'table' is {table}, and the checkpoint is that of a stream of {offset[_TABLE]}; "
-                "give this stream a checkpoint of its own"
+                f"'table' is {table}, and the checkpoint is that of a stream of {followed}; give "
+                "this stream a checkpoint of its own"
             )
             raise InvalidOptions(problems=(problem,))
         commit: str = offset[_COMMIT]
