@@ -153,6 +153,14 @@ def missing_data(scene: Scene) -> None:
     again(scene.dataset).to_table()
 
 
+def torn_branch(scene: Scene) -> None:
+    """What Lance says of a branch is cut short."""
+    scene.dataset.create_branch("side")
+    (document,) = (scene.root / "_refs" / "branches").glob("side*.json")
+    document.write_bytes(document.read_bytes()[:-9])
+    again(scene.dataset).branches.list()
+
+
 def append_columns(scene: Scene, columns: list[pa.Array], names: list[str]) -> None:
     """Columns that may not fit."""
     data = pa.Table.from_arrays(columns, names)
@@ -188,6 +196,7 @@ LOCAL: dict[str, Callable[[Scene], object]] = {
     r"failed to decode Protobuf": lambda scene: again(
         scene.damage(lambda data: data[:-20] + bytes(20))
     ),
+    r"^LanceError\(Arrow\): .* at line \d+ column \d+": torn_branch,
     r"_versions/\d+\.manifest was not found": lambda scene: scene.dataset.checkout_version(99),
     r"^Not found: \S*_versions/\d+\.manifest": lambda scene: commit(
         scene.dataset, LanceOperation.Restore(99), 2

@@ -112,6 +112,7 @@ _TEXTS: tuple[tuple[Symptom, str], ...] = (
     (Symptom.TORN, r"Namespace error: .* was reserved, and its staged file"),
     (Symptom.TORN, r"Namespace error: .* the record of version \d+ in .* is damaged"),
     (Symptom.TORN, r"failed to decode Protobuf"),
+    (Symptom.TORN, r"^LanceError\(Arrow\): .* at line \d+ column \d+"),
     (Symptom.VERSION_MISSING, r"_versions/\d+\.manifest was not found"),
     (Symptom.VERSION_MISSING, r"^Not found: \S*_versions/\d+\.manifest"),
     (Symptom.DATASET_MISSING, r"^Dataset at path .* was not found"),

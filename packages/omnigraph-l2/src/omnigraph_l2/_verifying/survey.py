@@ -131,7 +131,9 @@ def survey(root: Root, clock: Callable[[], datetime], collector: Collector) -> S
     runs, runs_read = _runs(root, collector)
     for name, pointer in pointers.items():
         native = pointer.native_branch
-        if native is not None and native not in found and _is_missing(root, clock, pointer):
+        # Where they cannot be listed, that is told already, and nobody knows who is missing.
+        is_looked_for = native is not None and native not in found and not listed.has_errors
+        if is_looked_for and _is_missing(root, clock, pointer):
             collector.error(
                 "branch-missing",
                 f"branch {name}",

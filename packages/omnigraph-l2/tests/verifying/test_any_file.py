@@ -1,0 +1,67 @@
+"""Any file of a repository is lost, or cut short: what nothing is said about can be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from omnigraph_l2 import Repository, Severity
+from omnigraph_l2.errors import CorruptRepository
+
+FULL_SIZE = bool(os.environ.get("OMNIGRAPH_FULL_SIZE"))
+_EVERY = 1 if FULL_SIZE else 4
+
+
+def _shown(uri: str) -> dict[str, Any]:
+    """Read all that branches and tags show."""
+    with Repository.open(uri) as repo:
+        moments = {each.name: {"branch": each.name} for each in repo.branches.list()}
+        moments |= {f"tag {each.name}": {"tag": each.name} for each in repo.tags.list()}
+        found: dict[str, Any] = {"moments": sorted(moments)}
+        for name, moment in moments.items():
+            snapshot = repo.snapshot(**moment)
+            found[name] = snapshot.commit
+            for key in snapshot.tables:
+                found[f"{name} {key}"] = snapshot.read(key).sort_by("id").to_pylist()
+    return found
+
+
+def _is_told(uri: str) -> bool:
+    try:
+        with Repository.open(uri) as repo:
+            findings = repo.verify().findings
+    except CorruptRepository:
+        return True
+    return any(each.severity is not Severity.INFO for each in findings)
+
+
+@pytest.mark.parametrize("how", ["gone", "cut"])
+def test_what_nothing_is_said_about_can_be_read(repo: Repository, how: str) -> None:
+    """Silence means that every branch and tag shows what it showed; nothing ends bare."""
+    uri = repo.uri
+    repo.close()
+    before = _shown(uri)
+    files = sorted(path for path in Path(uri).rglob("*") if path.is_file())
+    if how == "gone":
+        # Who removes the document of a branch or a tag has deleted it.
+        names = Path(uri, "_refs")
+        files = [path for path in files if names not in path.parents]
+    told = 0
+    for path in files[::_EVERY]:
+        data = path.read_bytes()
+        if how == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(data[: len(data) // 2])
+        try:
+            if _is_told(uri):
+                told += 1
+            else:
+                assert _shown(uri) == before, path
+        finally:
+            path.write_bytes(data)
+    assert told
+    assert _shown(uri) == before
