@@ -17,9 +17,11 @@ _PROGRAM = f"{sys.executable} -m omnigraph_l2"
 
 
 def _shell(line: str, **env: str) -> subprocess.CompletedProcess[bytes]:
+    # Without buffers, there is nothing left to be written when Python ends.
+    around = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return subprocess.run(
         ["bash", "-c", line.replace("omnigraph", _PROGRAM, 1)], capture_output=True, check=False,
-        env={**os.environ, **env}, timeout=120,
+        env={**around, **env}, timeout=120,
     )  # fmt: skip
 
 

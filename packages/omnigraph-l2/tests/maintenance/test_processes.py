@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each_store import AT_NIGHT, place_in
 from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import NOTHING, clean_on, later, read_on, stop_in_transaction, write_on
 
@@ -95,6 +96,20 @@ def test_s3(s3_store: S3Store) -> None:
     """The same in a store."""
     uri, options = s3_store.uri("repo"), s3_store.storage_options
     check(uri, options, beside(uri, options, 30), 30)
+
+
+@pytest.fixture
+def undecided(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
+    """A place in a store that ignores conditions, with what decides its versions."""
+    uri, options = place_in(request, tmp_path)
+    return uri, dict(options or {})
+
+
+@pytest.mark.parametrize("undecided", AT_NIGHT, indirect=True)
+def test_a_version_store(undecided: tuple[str, dict[str, str]]) -> None:
+    """The same where a version store decides: no staged file goes that somebody needs."""
+    uri, options = undecided
+    check(uri, options, beside(uri, options, 10), 10)
 
 
 def test_a_process_that_was_stopped(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 
 from cyclopts import CycloptsError, UnusedCliTokensError
 
@@ -115,6 +114,9 @@ def _told(error: BaseException, kind: str, message: str, status: int, *, as_json
         line = json.dumps(error_document(error, kind, message), ensure_ascii=True)
     else:
         line = f"{escaped(kind)}: {escaped_lines(message)}"
-    with suppress(OSError):  # there is nobody left to tell
+    try:
         sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except OSError:  # there is nobody left to tell
+        dropped(sys.stderr)
     return status
