@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as real
 from types import SimpleNamespace
 
 import pytest
@@ -53,7 +52,14 @@ def test_no_time_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StorageError, match="what time it is"):
         dynamodb._Clock(_storage(), "t").now()
     reply["ResponseMetadata"]["HTTPHeaders"]["date"] = "Thu, 19 Nov 2026 06:00:00 GMT"
-    assert dynamodb._Clock(_storage(), "t").now() < real.time() + 3e9
+    assert dynamodb._Clock(_storage(), "t").now() == 1795068000.0
+
+
+def test_an_endpoint_that_only_boto3_refuses_is_told() -> None:
+    """Its rules for hosts are narrower than those of URLs."""
+    with pytest.raises(InvalidStorageOptions) as raised:
+        dynamodb._Clock(_storage(dynamodb_endpoint="http://ho_st"), "t").now()
+    assert raised.value.option == "dynamodb_endpoint"
 
 
 @pytest.mark.parametrize("endpoint", ["no url", "http://user:hidden@host"])

@@ -11,6 +11,7 @@ from undecided import SCHEMA, ids, rows
 from omnigraph_l1 import JsonRefs, Storage, Table
 from omnigraph_l1.errors import (
     InvalidStorageOptions,
+    L1Error,
     OutcomeUnknown,
     StorageError,
     WrongVersionStore,
@@ -70,8 +71,50 @@ def test_an_older_copy_of_it_loses_nothing(careless: FaultyS3, file: Path) -> No
     shutil.copy(file, older)
     table.append(rows("b")).table.append(rows("c"))
     older.replace(file)
+    assert ids(Table.open(storage)) == ["a", "b", "c"]
     Table.open(storage).append(rows("late"))
     assert ids(Table.open(storage)) == ["a", "b", "c", "late"]
+
+
+def test_a_writer_that_outlives_an_older_copy_takes_nothing_away(
+    careless: FaultyS3, file: Path
+) -> None:
+    """It stands on a version before the copy's last, and wants one that others have had since."""
+    storage = _at(careless, file)
+    table = Table.create(storage, SCHEMA).append(rows("a")).table
+    older = file.with_name("older.db")
+    shutil.copy(file, older)
+    last = table.append(rows("b")).table.append(rows("c")).table
+    older.replace(file)
+    done = table.append(rows("late"))
+    assert done.version == last.version + 1
+    assert ids(Table.open(storage)) == ["a", "b", "c", "late"]
+    assert ids(Table.open(storage).at(table.version + 1)) == ["a", "b"]
+
+
+def test_who_may_not_mend_an_older_copy_is_told(careless: FaultyS3, file: Path) -> None:
+    """Rows that were acknowledged are not left out in silence."""
+    storage = _at(careless, file)
+    table = Table.create(storage, SCHEMA).append(rows("a")).table
+    older = file.with_name("older.db")
+    shutil.copy(file, older)
+    table.append(rows("b"))
+    older.replace(file)
+    with file.open("r+b") as raw:
+        raw.seek(18)
+        raw.write(b"\x03")  # a version of the format that SQLite reads, and does not write
+    with pytest.raises(StorageError, match=r"older copy.*readonly"):
+        Table.open(storage)
+
+
+def test_an_empty_one_makes_no_dataset_anew(careless: FaultyS3, file: Path) -> None:
+    """What is there stays as it is."""
+    table = Table.create(_at(careless, file), SCHEMA).append(rows("a")).table
+    with pytest.raises(L1Error):
+        Table.create(_at(careless, file.with_name("empty.db")), SCHEMA)
+    assert ids(Table.open(_at(careless, file)).at(table.version)) == ["a"]
+    assert Table.open(_at(careless, file)).at(1).count() == 0
+    assert ids(Table.open(_at(careless, file)).append(rows("b")).table) == ["a", "b"]
 
 
 def test_a_file_that_is_being_made_holds_nothing(careless: FaultyS3, file: Path) -> None:

@@ -31,10 +31,11 @@ def _shown(uri: str) -> dict[str, Any]:
 
 def _is_told(uri: str) -> bool:
     try:
-        with Repository.open(uri) as repo:
-            findings = repo.verify().findings
+        repo = Repository.open(uri)
     except CorruptRepository:
         return True
+    with repo:
+        findings = repo.verify().findings
     return any(each.severity is not Severity.INFO for each in findings)
 
 

@@ -19,7 +19,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from omnigraph_l1._places.place import Place
 from omnigraph_l1._places.spellings import Family, family_of, known_elsewhere, spellings
@@ -217,17 +217,26 @@ def _check_endpoints(place: Place, settled: Mapping[str, str]) -> None:
     for name in (*_CHECKED_FOR_HTTP, "dynamodb_endpoint"):
         if not settled.get(name):
             continue
-        parts = urlsplit(settled[name])
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        parts = _url(settled[name])
+        if parts is None:
             remedy = "Write it as 'https://host' or 'https://host:port'."
             raise _wrong(place, name, "is not an http(s) URL", remedy)
-        if parts.username is not None or parts.query:
+        if parts.username is not None or parts.query or parts.fragment:
             remedy = "Give credentials as options of their own."
             raise _wrong(place, name, "holds more than scheme, host, port and path", remedy)
-        unchecked = name not in _CHECKED_FOR_HTTP  # nobody asks for allow_http there
-        if parts.scheme == "http" and not (allowed or emulated or unchecked):
+        if parts.scheme == "http" and name in _CHECKED_FOR_HTTP and not (allowed or emulated):
             remedy = f"{name!r} is plain http: give allow_http='true' if that is meant, or https."
             raise _wrong(place, "allow_http", "is not set", remedy)
+
+
+def _url(text: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(text)
+        is_one = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    # obstore panics at letters that are not ASCII.
+    return parts if is_one and re.fullmatch("[!-~]+", text) else None
 
 
 def _guess(name: str) -> str:

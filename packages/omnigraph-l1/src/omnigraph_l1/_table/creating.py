@@ -80,7 +80,8 @@ def create(
 def _is_unmarked(storage: Storage) -> bool:
     """Tell whether a dataset of this version store has only the first of its two versions."""
     with lance_border(storage.place):
-        return MARK not in _opened(storage).config() and is_first_of(_opened(storage), storage)
+        found = _opened(storage)
+        return MARK not in found.config() and is_first_of(found, storage)
 
 
 def _configure(storage: Storage, settings: Any) -> None:

@@ -99,18 +99,15 @@ def time_of_store(storage: Storage) -> datetime:
     It is removed again; its name is a ULID and ``.clock``, where a kill leaves it.
     """
     name = f"{new_ulid()}.{_CLOCK}"
+    store = storage.object_store()
     try:
-        storage.object_store().put(name, b"")
-        found = [each.modified for each in list_objects(storage) if each.name == name]
+        store.put(name, b"")
+        return store.head(name)["last_modified"]
     except store_errors() as error:
         raise storage_failure(error, storage.place) from harmless(error)
     finally:
         with suppress(StorageError):
             remove_object(storage, name)
-    if not found:
-        detail = "an object that was just written is not to be seen"
-        raise StorageError(place=str(storage.place), detail=detail)
-    return found[0]
 
 
 def version_files(pinned: Pinned) -> list[VersionFile]:

@@ -16,7 +16,6 @@ files stay, for those who have read of them; ``forget`` removes them when their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 import attrs
 
@@ -74,16 +73,25 @@ class Lineage:
     def catch_up(self) -> None:
         """Record the newest version that has its final name, if that is newer than all records.
 
-        Then they are those of an older copy of the version store: no commit would ever fit.
+        Then they are those of an older copy of the version store: no commit would ever fit, and
+        who only reads would take an older version for the newest.
         """
-        known = _first(self._records)
-        newest = None if known is None else self._newest_file()
-        if known is None or newest is None or newest <= known:
+        newest = self._newest_file()
+        found = None if newest is None or not self._is_behind(newest) else self._unrecorded(newest)
+        if newest is None or found is None:
             return
-        found = self._unrecorded(newest)
-        if found is not None:
-            with suppress(Mismatch, Unsettled, StorageError):
-                self._records.write(name_of(newest), found.to_bytes(), None)
+        try:
+            self._records.write(name_of(newest), found.to_bytes(), None)
+        except Mismatch:
+            return
+        except (Unsettled, StorageError) as error:
+            # It may be there all the same: a reply was lost, or somebody else was faster.
+            if self._is_behind(newest):
+                detail = (
+                    f"it is an older copy: version {newest} of {self.storage} is there, and it has "
+                    f"none after {_first(self._records)}; to record that failed: {error}"
+                )
+                raise StorageError(place=self._store, detail=detail) from error
 
     def at(self, version: int) -> Record | None:
         """Give a version, its file in place; None where there is none."""
@@ -134,6 +142,10 @@ class Lineage:
         """Drop all records, of a branch that is deleted: its files are gone."""
         for version in self.versions():
             self._records.erase(name_of(version))
+
+    def _is_behind(self, version: int) -> bool:
+        known = _first(self._records)
+        return known is not None and known < version
 
     def _may_begin(self, version: int) -> bool:
         if self._of_main is None:

@@ -134,9 +134,9 @@ class Looks:
                 if nulls:
                     findings.append(_error("null-id", subject, f"{nulls} rows have no id", _MEND))
             both = counted([(rows.where("id is not null"), 1, 0)])
-            found = [row.id for row in both.where("new > 1").limit(_SHOWN).collect()]
+            found = both.where("new > 1").orderBy("id").limit(_SHOWN).collect()
             if found:
-                named = ", ".join(map(repr, sorted(found)))
+                named = ", ".join(repr(row.id) for row in found)
                 kind, detail = "duplicate-id", f"ids that stand more than once: {named}"
                 if column != "id":
                     kind = "duplicate-value"
@@ -161,10 +161,10 @@ class Looks:
         edges, *nodes = targets
         frames = [(rows_of(self.spark, edges, [column]).withColumnRenamed(column, "id"), 1, 0)]
         frames += [(rows_of(self.spark, node, ["id"]), 0, 1) for node in nodes]
-        missing = counted(frames).where("new > 0 and old = 0").limit(_SHOWN).collect()
+        missing = counted(frames).where("new > 0 and old = 0").orderBy("id").limit(_SHOWN).collect()
         if not missing:
             return []
-        named = ", ".join(repr(row.id) for row in sorted(missing))
+        named = ", ".join(repr(row.id) for row in missing)
         detail = f"its {column!r} names nodes that are not there: {named}"
         remedy = "add the nodes, or delete the edges"
         return [_error("dangling-edge", subject, detail, remedy)]

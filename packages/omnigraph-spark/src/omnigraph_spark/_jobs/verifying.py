@@ -45,10 +45,15 @@ def verify(
         looks = Looks(spark, report, frozenset(tables) if tables is not None else None)
         for moment in _moments(repo, report):
             looks.add(moment, duplicates=duplicates, values=values, edges=dangling_edges)
-        findings = list(report.findings)
-        for look, found in at_once(lambda each: each.work(), looks.found.values()):
-            findings += found
-            telling.say(f"{look.told}: {len(found) or 'no'} findings")
+        found = {}
+        for look, findings in at_once(lambda each: each.work(), looks.found.values()):
+            found[look] = findings
+            telling.say(f"{look.told}: {len(findings) or 'no'} findings")
+        # In the order of what was looked at, whichever was ready first.
+        findings = [
+            *report.findings,
+            *(one for look in looks.found.values() for one in found[look]),
+        ]
         findings.sort(key=lambda each: _ORDER.index(each.severity))
         return attrs.evolve(report, findings=tuple(dict.fromkeys(findings)))
 

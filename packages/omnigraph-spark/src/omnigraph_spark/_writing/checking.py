@@ -46,8 +46,8 @@ class Checks:
             frames = [(new, 1, 0)]
             if work.before.count and key in self.appended:
                 frames.append((rows_of(self.spark, work.before, ["id"]), 0, 1))
-            found = counted(frames).where("(new > 1) or (new > 0 and old > 0)").limit(_SHOWN)
-            wrong = found.collect()
+            found = counted(frames).where("(new > 1) or (new > 0 and old > 0)")
+            wrong = found.orderBy("id").limit(_SHOWN).collect()
             if wrong:
                 raise DuplicateIds(
                     table_key=key,
@@ -73,7 +73,7 @@ class Checks:
         edges = rows_of(self.spark, self._after(key), [column], fragments=fragments)
         frames = [(edges.withColumnRenamed(column, "id"), 1, 0)]
         frames += [(rows_of(self.spark, self._after(node), ["id"]), 0, 1) for node in nodes]
-        missing = counted(frames).where("new > 0 and old = 0").limit(_SHOWN).collect()
+        missing = counted(frames).where("new > 0 and old = 0").orderBy("id").limit(_SHOWN).collect()
         if missing:
             raise DanglingEdges(
                 table_key=key,
