@@ -21,9 +21,10 @@ class CorruptRepository(OmniGraphError):
     detail: str
 
     def __str__(self) -> str:
+        where = "" if self.item == self.place else f" at {self.item}"
         return (
-            f"The repository at {self.place} is damaged at {self.item}: {self.detail}. Nothing was "
-            "changed. Read an older version, or bring the files back from a copy."
+            f"The repository at {self.place} is damaged{where}: {self.detail.rstrip('.')}. Nothing "
+            "was changed. Read an older version, or bring the files back from a copy."
         )
 
 

@@ -84,9 +84,9 @@ def translated(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911, PLR
             return StorageError(place=place, detail=error.detail)
         case l1.UsedAfterFork():
             return UsedAfterFork(what=error.what, made_in=error.made_in, used_in=error.used_in)
-        case l1.CorruptDataset() | l1.CorruptRef() | l1.MovedDataset():
+        case l1.MixedVersionNames() | l1.CorruptRef() | l1.MovedDataset() | l1.NotFound():
             return CorruptRepository(place=place, item=place, detail=str(error))
-        case l1.NotFound():
-            return CorruptRepository(place=place, item=place, detail=str(error))
+        case l1.CorruptDataset():
+            return CorruptRepository(place=place, item=place, detail=error.detail)
         case _:
             return StorageError(place=place, detail=str(error))
