@@ -1,7 +1,5 @@
 """Updates and deletes that many writers stage: the same as one transaction's own, and checked."""
 
-# ruff: noqa: PT012 - a transaction ends where its block does
-
 from __future__ import annotations
 
 import pickle
@@ -195,172 +193,10 @@ def test_they_are_held_to_the_same_rules(
     assert repo.snapshot().version == before
 
 
-def _checked(tx: Transaction) -> int:
-    return tx.snapshot.version
-
-
-def _append(tx: Transaction, at: int | None) -> None:
-    tx.append_staged(PERSON, tx.stage(PERSON).write([person("new")]), checked_at=at)
-
-
-def _upsert(tx: Transaction, at: int | None) -> None:
-    tx.change_staged(PERSON, upserts(tx, PERSON, [person("a", 9), person("new")]), checked_at=at)
-
-
-@pytest.mark.parametrize("checked", [False, True])
-@pytest.mark.parametrize(
-    ("how", "told"), [(_append, DuplicateIds), (_upsert, ExpectedVersionMismatch)]
-)
-def test_of_two_that_add_one_id_one_is_told(
-    repo: Repository,
-    how: Callable[[Transaction, int | None], None],
-    told: type[OmniGraphError],
-    *,
-    checked: bool,
-) -> None:
-    """Also where the caller has checked its rows itself: others came since.
-
-    An upsert has only lost a race: done again, it replaces the row.
-    """
-    with pytest.raises(told), repo.transaction() as tx:
-        how(tx, _checked(tx) if checked else None)
-        add(repo, "new")
-    assert ids(repo, PERSON) == ["a", "b", "new"]
-
-
-@pytest.mark.parametrize("checked", [False, True])
-def test_what_others_added_stays(repo: Repository, *, checked: bool) -> None:
-    """A lost race is run again with the files that were written."""
-    with repo.transaction() as tx:
-        _upsert(tx, _checked(tx) if checked else None)
-        add(repo, "theirs")
-    assert {name: row["age"] for name, row in everything(repo).items()} == {
-        "a": 9, "b": 2, "new": None, "theirs": None,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("checked", [False, True])
-def test_rows_that_others_changed_meanwhile(repo: Repository, *, checked: bool) -> None:
-    """Then it is a lost race, with the version that was changed and that which is there."""
-    seen = repo.snapshot().tables[PERSON].table_version
-    with pytest.raises(ExpectedVersionMismatch) as told, repo.transaction() as tx:
-        _upsert(tx, _checked(tx) if checked else None)
-        with repo.transaction() as other:
-            other.upsert(PERSON, [person("a", 8)])
-    now = repo.snapshot().tables[PERSON].table_version
-    assert (told.value.table_key, told.value.expected, told.value.actual) == (PERSON, seen, now)
-    assert everything(repo)["a"]["age"] == 8
-
-
-def _optimized(repo: Repository) -> None:
-    for number in range(3):
-        add(repo, f"late{number}")
-    repo.optimize([PERSON])
-
-
-BESIDE: dict[str, Callable[[Repository], Any]] = {
-    "updated": lambda repo: _published(repo, lambda tx: tx.upsert(PERSON, [person("b", 8)])),
-    "deleted": lambda repo: _published(repo, lambda tx: tx.delete(PERSON, ids=["b"])),
-    "moved": _optimized,
-}
-
-
-def _published(repo: Repository, work: Callable[[Transaction], Any]) -> None:
-    with repo.transaction() as tx:
-        work(tx)
-
-
-@pytest.mark.parametrize("at", [True, False])
-@pytest.mark.parametrize("meanwhile", BESIDE.values(), ids=BESIDE)
-def test_rows_beside_those_that_others_changed(
-    repo: Repository, meanwhile: Callable[[Repository], Any], *, at: bool
-) -> None:
-    """They are found where they are by now: nothing is lost, and nothing is a conflict."""
-    _published(repo, lambda tx: tx.delete(KNOWS, ids=["e"]))
-    _published(repo, lambda tx: tx.append(PERSON, [person("c", 3), person("d", 4)]))
-    before = {row["id"]: row["_rowid"] for row in _facts(repo)}
-    with repo.transaction() as tx:
-        parts = [*upserts(tx, PERSON, [person("a", 9), person("n")]), *deletes(tx, PERSON, ["d"])]
-        tx.change_staged(PERSON, parts, checked_at=_checked(tx) if at else None)
-        meanwhile(repo)
-        theirs = everything(repo)
-    assert everything(repo) == {
-        **{name: row for name, row in theirs.items() if name != "d"},
-        "a": person("a", 9),
-        "n": person("n"),
-    }
-    assert {row["id"]: row["_rowid"] for row in _facts(repo)}["a"] == before["a"]
-
-
-def _facts(repo: Repository) -> list[dict[str, Any]]:
-    found: pa.Table = repo.snapshot().dataset(PERSON).to_table(columns=["id", "_rowid"])
-    return found.to_pylist()
-
-
-def test_overwriting_what_others_published(repo: Repository) -> None:
-    """Rows that were checked at a version replace that version, and no later one."""
-    with repo.transaction() as tx:
-        staged, at = tx.stage(CITY).write([{"id": "x"}]), _checked(tx)
-    with repo.transaction() as tx:
-        tx.overwrite_staged(CITY, staged, checked_at=at)
-    assert ids(repo, CITY) == ["x"]
-    with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
-        tx.overwrite_staged(CITY, tx.stage(CITY).write([{"id": "y"}]), checked_at=at)
-
-
-def test_what_was_checked_is_believed(repo: Repository) -> None:
-    """It is the caller's word: where nobody published since, nothing is looked at again."""
-    with repo.transaction() as tx:
-        rows = tx.stage(KNOWS).write([edge("f", "a", "no")])
-        tx.append_staged(KNOWS, rows, checked_at=_checked(tx))
-    assert ids(repo, KNOWS) == ["e", "f"]
-
-
-def _edge_to(tx: Transaction, name: str) -> None:
-    tx.append_staged(KNOWS, tx.stage(KNOWS).write([edge("f", "a", name)]), checked_at=_checked(tx))
-
-
-def test_nodes_that_others_took_away(repo: Repository) -> None:
-    """Ends that were there when the caller checked must be there still."""
-    add(repo, "c", "d")
-    with pytest.raises(DanglingEdges, match="'c'"), repo.transaction() as tx:
-        _edge_to(tx, "c")
-        with repo.transaction() as other:
-            other.delete(PERSON, ids=["c"])
-    with repo.transaction() as tx:
-        _edge_to(tx, "d")
-        add(repo, "x")
-    assert ids(repo, KNOWS) == ["e", "f"]
-
-
-@pytest.mark.parametrize(
-    "take",
-    [
-        lambda tx: tx.change_staged(PERSON, deletes(tx, PERSON, ["c"]), checked_at=_checked(tx)),
-        lambda tx: tx.overwrite_staged(
-            PERSON,
-            tx.stage(PERSON).write([person("a"), person("b")]),
-            checked_at=_checked(tx),
-        ),
-    ],
-)
-def test_edges_that_others_made(repo: Repository, take: Callable[[Transaction], None]) -> None:
-    """Nodes to which nothing pointed when the caller checked may not be pointed to by now."""
-    add(repo, "c")
-    with pytest.raises(DanglingEdges, match="'c'"), repo.transaction() as tx:
-        take(tx)
-        with repo.transaction() as other:
-            other.append(KNOWS, [edge("f", "a", "c")])
-    with repo.transaction() as tx:
-        take(tx)
-        tx.change_staged(KNOWS, deletes(tx, KNOWS, ["f"]), checked_at=_checked(tx))
-    assert ids(repo, PERSON) == ["a", "b"]
-
-
 def test_taken_in_by_a_later_transaction(repo: Repository) -> None:
     """As where planning and committing are processes of their own: what was pinned still holds."""
     with repo.transaction() as tx:
-        target, at = tx.stage_changes(PERSON), _checked(tx)
+        target, at = tx.stage_changes(PERSON), tx.snapshot.version
     parts: list[StagedChange] = [target.upsert([person("a", 9)]), target.delete(["b"])]
     add(repo, "theirs")
     with repo.transaction() as tx:
@@ -394,7 +230,9 @@ def test_looking_at_work_from_elsewhere(repo: Repository) -> None:
     """Before and after are both there to be read, and a lost race is run again all the same."""
     with repo.transaction() as tx:
         tx.change_staged(
-            PERSON, upserts(tx, PERSON, [person("a", 9), person("c")]), checked_at=_checked(tx)
+            PERSON,
+            upserts(tx, PERSON, [person("a", 9), person("c")]),
+            checked_at=tx.snapshot.version,
         )
         work = pickle.loads(pickle.dumps(tx.share(PERSON)))
         add(repo, "theirs")

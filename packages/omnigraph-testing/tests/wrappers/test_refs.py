@@ -5,7 +5,6 @@ What a writer is told must be true of what was done, or be "unknown", unless a r
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,12 +84,6 @@ class TestHarmlessRules(RefStoreContract):
         refs.inject(Rule(Delay(0.001), every=3))
         refs.inject(Rule(Twice(), ["GET", "LIST"]))
         return refs
-
-
-@pytest.fixture
-def refs() -> FaultyRefs:
-    """Refs in memory with faults; their callers wait for ten seconds."""
-    return FaultyRefs(JsonRefs.in_memory(), timeout=10)
 
 
 def test_it_is_a_store_of_refs(refs: FaultyRefs) -> None:
@@ -302,61 +295,6 @@ def test_without_conditions_a_race_is_won_in_the_end(refs: FaultyRefs) -> None:
     outer.delete(made)
     assert _state(refs) == {}
     assert [each.status for each in refs.requests if each.status == 412] == [412] * 3
-
-
-def test_a_hold_forces_an_order(refs: FaultyRefs) -> None:
-    """The replacement that came first is held, the second wins, the first is told that it lost."""
-    old = refs.create("old", {"x": 1})
-    lost: list[L1Error] = []
-
-    def replace() -> None:
-        try:
-            refs.replace(old, {"by": "first"})
-        except RefChanged as error:
-            lost.append(error)
-
-    with refs.hold("REPLACE") as held:
-        first = threading.Thread(target=replace)
-        first.start()
-        held.wait()
-        refs.replace(old, {"by": "second"})
-    first.join()
-    assert len(lost) == 1
-    assert _state(refs) == {"old": {"by": "second"}}
-
-
-def test_a_write_that_was_given_up_lands_later(refs: FaultyRefs) -> None:
-    """Its author is told "unknown" at once, and finds it when it has landed."""
-    old = refs.create("old", {"x": 1})
-    late = refs.hold("REPLACE", cut=True)
-    with pytest.raises(OutcomeUnknown) as caught:
-        refs.replace(old, {"x": 2})
-    assert not refs.wrote("old", caught.value.write_id)
-    late.release()
-    assert refs.wait_until_idle()
-    assert refs.wrote("old", caught.value.write_id)
-
-
-def test_a_write_that_was_given_up_and_comes_too_late_changes_nothing(refs: FaultyRefs) -> None:
-    """It names what it goes on from, which is no longer there."""
-    old = refs.create("old", {"x": 1})
-    late = refs.hold("REPLACE", cut=True)
-    with pytest.raises(OutcomeUnknown):
-        refs.replace(old, {"x": 2})
-    newest = refs.replace(old, {"x": 3})
-    late.release()
-    assert refs.wait_until_idle()
-    assert refs.get("old") == newest
-
-
-def test_a_writer_that_waits_too_long_does_not_know() -> None:
-    """A delay beyond the time-out is "unknown"; the write happens all the same."""
-    refs = FaultyRefs(JsonRefs.in_memory(), timeout=0.05)
-    refs.inject(Rule(Delay(0.2, at="after"), "CREATE"))
-    with pytest.raises(OutcomeUnknown) as caught:
-        refs.create("new", {})
-    assert refs.wait_until_idle()
-    assert refs.wrote("new", caught.value.write_id)
 
 
 def test_a_store_that_is_down_certainly_did_nothing(refs: FaultyRefs) -> None:
