@@ -135,7 +135,8 @@ def get_chromium(session: nox.Session) -> None:
 def spark(session: nox.Session) -> None:
     """Run all tests of omnigraph-spark, and its documents: with Java, on two cores."""
     install_with_spark(session)
-    session.run("pytest", str(SPARK), "-m", "not slow", *session.posargs)
+    patience = ("-o", "faulthandler_timeout=1800")  # one test starts five JVMs in a row
+    session.run("pytest", *patience, str(SPARK), "-m", "not slow", *session.posargs)
     if not session.posargs:
         session.run("pytest", "checks/docs", "-m", "spark")
 

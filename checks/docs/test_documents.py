@@ -96,6 +96,6 @@ def _run(folder: Path, name: str, code: str, runner: list[str]) -> None:
         (folder / "docs").symlink_to(ROOT / "docs")  # as in a checkout
     done = subprocess.run(
         [sys.executable, "-W", "error", *runner, name], cwd=folder, capture_output=True, text=True,
-        check=False, timeout=300, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False, timeout=570, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -98,7 +98,7 @@ def diff(
         if out is not None:
             places = [folder_of(out, key) for key in shared]
             if overwrite:
-                _empty_others(spark, {*places} - {*paths.values()})
+                _empty_others(spark, [each for each in places if each not in paths.values()])
             else:
                 refuse_existing(spark, places)
         told: dict[str, TableDiff] = {}

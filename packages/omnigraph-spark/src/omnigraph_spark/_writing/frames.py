@@ -6,6 +6,7 @@ no row.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -24,6 +25,8 @@ __all__ = ["mapped", "parts_of", "rows_of", "run"]
 
 _ROWS_OF_A_PART: Final = 4_000_000
 _MOST_FRAGMENTS_OF_A_PART: Final = 256
+_FILTERING: Final = threading.Lock()
+"""Python's filters of warnings are those of all threads."""
 
 
 def run(frame: DataFrame, work: Callable[[pa.RecordBatchReader], Any]) -> list[Any]:
@@ -62,7 +65,7 @@ def rows_of(
 
 def mapped(frame: DataFrame, work: Callable[[Any], Any], schema: str | StructType) -> DataFrame:
     """Give what a function makes of the batches of each partition."""
-    with warnings.catch_warnings():
+    with _FILTERING, warnings.catch_warnings():
         # Spark imports pandas, and says that it is too new. Nothing here uses it.
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
         return frame.mapInArrow(work, schema)

@@ -134,7 +134,9 @@ def unpacked(messages: Iterable[bytes]) -> list[Any]:
     data = [each for each in wrong if isinstance(each, InvalidData)]
     if not data:
         raise wrong[0]
-    problems = tuple(dict.fromkeys(chain.from_iterable(each.problems for each in data)))
+    named = chain.from_iterable(each.problems for each in data)
+    # A row's number counts in its task: to the user it says nothing.
+    problems = tuple(dict.fromkeys(attrs.evolve(each, row=None) for each in named))
     raise InvalidData(table_key=data[0].table_key, problems=problems)
 
 

@@ -214,5 +214,5 @@ def _write_rejects(rows: Judged, folder: str) -> None:
 
 def _examples(rows: Judged) -> list[str]:
     with step("Reading", rows.table):
-        found = rows.rejected.select("detail").limit(_EXAMPLES).collect()
+        found = rows.rejected.orderBy("file", "detail").limit(_EXAMPLES).collect()
     return [f"{rows.table}: {row.detail}" for row in found]
