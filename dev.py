@@ -12,6 +12,7 @@ so that they get a sentence instead of a syntax error.
 from __future__ import print_function
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -76,12 +77,11 @@ def prepare():
 
 def call(command):
     """Run it; where Ctrl-C is pressed, it is told, too, and is waited for until it has ended."""
-    running = subprocess.Popen(command)
-    while True:
-        try:
-            return running.wait()
-        except KeyboardInterrupt:
-            pass
+    # An exception could come before the process has a name here, and leave it alone. So the signal
+    # does nothing; unlike SIG_IGN, which a background run has, that is not handed down.
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
+    return subprocess.call(command)
 
 
 def main():

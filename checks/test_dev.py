@@ -59,16 +59,41 @@ def test_any_python_can_read_it() -> None:
     assert (ROOT / "dev.py").read_bytes().isascii()
 
 
-def test_ctrl_c(tmp_path: Path) -> None:
-    """What runs ends by itself, and is waited for; there is no traceback of ours."""
+def prepare(folder: Path, nox: str) -> None:
+    """Leave what dev.py has prepared before, with a line of shell as its nox."""
     for name in ("dev.py", "constraints.txt"):
-        shutil.copy(ROOT / name, tmp_path)
-    programs = tmp_path / ".venv" / "bin"
+        shutil.copy(ROOT / name, folder)
+    programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
-    shutil.copy(ROOT / "constraints.txt", tmp_path / ".venv" / "ready")
-    nox = "trap 'sleep 1; echo tidied; exit 130' INT; echo runs; while :; do sleep 0.1; done"
+    shutil.copy(ROOT / "constraints.txt", folder / ".venv" / "ready")
     (programs / "python").write_text(f"#!/bin/sh\n{nox}\n")
     (programs / "python").chmod(0o755)
+
+
+PRESSED_WHEN_IT_HAS_STARTED = """
+import signal, subprocess
+signal.signal(signal.SIGINT, signal.default_int_handler)
+start = subprocess.Popen.__init__
+def start_and_press(*args, **how):
+    start(*args, **how)
+    signal.raise_signal(signal.SIGINT)
+subprocess.Popen.__init__ = start_and_press
+"""
+
+
+def test_ctrl_c_while_it_starts(tmp_path: Path) -> None:
+    """What has just begun is not left alone."""
+    prepare(tmp_path, "echo ended")
+    done = run(tmp_path, PRESSED_WHEN_IT_HAS_STARTED)
+    assert (done.stdout, done.stderr, done.returncode) == ("ended\n", "", 0)
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    """What runs ends by itself, and is waited for; there is no traceback of ours."""
+    prepare(
+        tmp_path,
+        "trap 'sleep 1; echo tidied; exit 130' INT; echo runs; while :; do sleep 0.1; done",
+    )
     # A run in the background ignores Ctrl-C, and so would what it starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
