@@ -28,6 +28,7 @@ __all__ = ["Kills", "run"]
 
 _NANOSECONDS = 1_000_000_000
 _KEYS_IN_ONE_READ = 50
+_LONGEST_START = 60.0
 
 
 @frozen
@@ -62,16 +63,15 @@ def run(
     ``transactions`` transactions in all, or after ``seconds`` seconds, whichever comes first; one
     of the two must be given. ``directory`` takes the journals and must hold none yet. If a worker
     has not finished ``timeout`` seconds after the deadline (or after the start, if there is no
-    deadline), it raises ``WorkerFailed``.
+    deadline), it raises ``WorkerFailed``. The start is when all are ready; that takes ``timeout``
+    seconds at most, or 60 if that is more.
     """
     place = _prepare(directory, processes, transactions, seconds)
     job = Job(pack(factory), workload, place)
     with Crew(job) as crew:
         for index, most in enumerate(_shares(transactions, processes)):
             crew.hire(Worker(f"w{index}.0", index, 0), most=most)
-        patience = time.monotonic() + timeout
-        while not crew.all_ready():
-            _listen(crew, patience)
+        _await_all(crew, timeout)
         now = time.monotonic()
         crew.open(None if seconds is None else time.monotonic_ns() + int(seconds * _NANOSECONDS))
         _attend(crew, kills, now + timeout + (seconds or 0.0))
@@ -118,6 +118,17 @@ def _shares(transactions: int | None, processes: int) -> list[int | None]:
         return [None] * processes
     each, rest = divmod(transactions, processes)
     return [share for index in range(processes) if (share := each + (index < rest))]
+
+
+def _await_all(crew: Crew, timeout: float) -> None:
+    """Listen until everybody is ready.
+
+    How long a Python takes to start says nothing about the clients, so a short time-out, which is
+    meant for those, does not hold for it.
+    """
+    patience = time.monotonic() + max(timeout, _LONGEST_START)
+    while not crew.all_ready():
+        _listen(crew, patience)
 
 
 def _attend(crew: Crew, kills: Kills | None, patience: float) -> None:
@@ -168,4 +179,5 @@ def _read_all(crew: Crew, place: Path, processes: int, timeout: float) -> None:
     if steps:
         crew.open(None)
         crew.hire(Worker("final", processes, 0), most=None, steps=steps)
+        _await_all(crew, timeout)
         _attend(crew, None, time.monotonic() + timeout)
