@@ -16,7 +16,7 @@ from pathlib import Path
 import lance
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from obstore.exceptions import AlreadyExistsError, GenericError
 from obstore.store import MemoryStore, from_url
 
@@ -371,6 +371,7 @@ def test_a_small_repository(omnigraph_repo):
     assert omnigraph_repo.snapshot().read("edge:Lives").num_rows == 2
 
 
+@settings(deadline=None)
 @given(tables(schemas("node"), max_rows=5), branch_names())
 def test_strategies(table, branch):
     """What is drawn has the ids that it should have."""
@@ -378,6 +379,7 @@ def test_strategies(table, branch):
     assert branch
 
 
+@settings(deadline=None)
 @given(histories())
 def test_drawn_histories(history):
     """They have a serial order, and the checker finds it."""

@@ -126,7 +126,7 @@ def test_lance_reports_a_commit_as_failed_that_lands_later(faulty_s3: FaultyS3, 
 def test_lance_waits_as_long_as_its_timeout_option_says(faulty_s3: FaultyS3, table: Any) -> None:
     """A reply that comes after ``timeout`` is given up, and a read is asked again."""
     hold = faulty_s3.hold("GET", key=VERSION_FILE)
-    options = {**table.options, "timeout": "300ms"}
+    options = {**table.options, "timeout": "2s", "client_max_retries": "5"}
     assert lance.dataset(table.uri, storage_options=options).version == 1
     hold.release()
     asked = [each for each in faulty_s3.requests if each.method == "GET"]

@@ -231,12 +231,14 @@ def test_a_reply_that_is_too_late_is_as_good_as_none(faulty_s3: FaultyS3, truth:
     store = S3Store.from_url(
         faulty_s3.uri(),
         config=faulty_s3.obstore_kwargs["config"],  # type: ignore[arg-type]
-        client_options={"allow_http": True, "timeout": "200ms"},
+        client_options={"allow_http": True, "timeout": "2s"},
     )
     late = faulty_s3.hold("PUT", at="after", times=None, key="*late")
     with pytest.raises(GenericError, match="error sending request"):
         store.put("late", b"1", mode="create")
+    late.wait()
     late.release()
+    assert faulty_s3.wait_until_idle()
     assert truth("late") == b"1"
     with faulty_s3.hold("PUT", at="after") as held:
         store.put("plain", b"1")

@@ -103,9 +103,13 @@ def test_requests_at_once_are_one_round_trip_when_there_is_latency(faulty_s3: Fa
     store = faulty_s3.obstore()
     faulty_s3.latency = 0.4
     with faulty_s3.expect(max_requests=4, max_sequential=1):
+        # Latency alone is no promise: a thread may start after another's put is over.
+        held = faulty_s3.hold("PUT", times=4)
         writers = [threading.Thread(target=store.put, args=(f"x{n}", b"1")) for n in range(4)]
         for writer in writers:
             writer.start()
+        held.wait(count=4)
+        held.release()
         for writer in writers:
             writer.join()
     with (  # noqa: PT012

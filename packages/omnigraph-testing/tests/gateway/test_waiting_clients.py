@@ -86,7 +86,7 @@ def test_lance_reads_its_commit_back_when_the_reply_is_too_late(
     """After ``timeout`` it does what it does about a lost reply: it finds its own version."""
     with faulty_s3.hold("PUT", key=VERSION_FILE, at="after") as late:
         written = lance.write_dataset(
-            ROWS, table.uri, storage_options={**table.options, "timeout": "500ms"}, mode="append"
+            ROWS, table.uri, storage_options={**table.options, "timeout": "3s"}, mode="append"
         )
         assert len(late.operations) == 1
     assert written.version == 2
@@ -100,7 +100,7 @@ def test_lance_raises_for_a_commit_that_does_not_arrive_in_time(
     """After ``timeout`` it does what it does about a cut request: OSError, and it lands later."""
     with faulty_s3.hold("PUT", key=VERSION_FILE), pytest.raises(OSError, match="sending request"):
         lance.write_dataset(
-            ROWS, table.uri, storage_options={**table.options, "timeout": "500ms"}, mode="append"
+            ROWS, table.uri, storage_options={**table.options, "timeout": "3s"}, mode="append"
         )
     faulty_s3.wait_until_idle()
     assert table.versions() == [1, 2]

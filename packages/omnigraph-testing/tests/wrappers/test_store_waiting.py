@@ -78,7 +78,7 @@ def test_a_caller_that_is_cancelled_does_not_stop_its_request(store: FaultyStore
     assert complaints == []
 
 
-@pytest.mark.parametrize("effect", [Delay(0.3), Delay(0.3, at="after"), Bandwidth(10)])
+@pytest.mark.parametrize("effect", [Delay(2), Delay(2, at="after"), Bandwidth(1.5)])
 def test_a_caller_waits_as_long_as_its_timeout(effect: Any) -> None:
     """Then it is told what obstore tells of a time-out, and the request goes on without it."""
     store = FaultyStore(MemoryStore(), timeout=0.05)
@@ -91,7 +91,7 @@ def test_a_caller_waits_as_long_as_its_timeout(effect: Any) -> None:
     (late,) = store.requests
     assert (late.status, late.store_status) == (None, 200)
     assert late.seconds is not None
-    assert late.seconds >= 0.3
+    assert late.seconds >= 2
 
 
 def test_latency_and_pace_take_their_time(store: FaultyStore) -> None:
