@@ -88,6 +88,17 @@ def test_what_is_refused(
     assert len(repo.log()) == 2
 
 
+def test_the_oldest_are_shown_first(repo: Repository) -> None:
+    """What is there already is told as it was written, file after file."""
+    names = [f"u{number}" for number in range(9)]
+    for name in names:
+        with repo.transaction() as tx:
+            tx.append(USER, [user(name, f"{name}@x")])
+    with pytest.raises(DuplicateValues) as raised, repo.transaction() as tx:
+        tx.append(USER, [user(f"again-{name}", f"{name}@x") for name in reversed(names)])
+    assert raised.value.existing == tuple(f"{name}@x" for name in names)
+
+
 def swapped(tx: Transaction) -> None:
     """Let two rows exchange their values."""
     tx.upsert(USER, [user("a", "b@x"), user("b", "a@x")])

@@ -123,6 +123,13 @@ def test_values_that_are_something_else_are_refused(
     assert problem in found
 
 
+def test_unknown_fields_are_told_in_order() -> None:
+    """It is the same in each process."""
+    names = [*"hgfedcba"]
+    found = refused([dict.fromkeys(names, 1)], pa.struct([("x", pa.int8())]))
+    assert [name for each in found for name in names if f"has {name!r}" in each] == sorted(names)
+
+
 def test_only_the_bad_rows_of_a_mixed_column_are_named() -> None:
     """Values of each type are judged by themselves."""
     assert refused([1, "x", 2, 2.5, None, 300, True], pa.int8()) == [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from forced_order import meanwhile
-from mergework import KNOWS, PERSON, ages, edge, put, race_to_merge, race_to_write, rows
+from mergework import COMPANY, KNOWS, PERSON, ages, edge, put, race_to_merge, race_to_write, rows
 from racing import race_of
 
 from omnigraph_l1 import table_path
@@ -33,6 +33,23 @@ def test_somebody_publishes_to_a_table_that_is_merged(repo: Repository) -> None:
     assert result.kind is MergeKind.MERGED
     assert ages(repo) == {"ann": 2, "bob": 3, "cat": 1}
     assert [each.merged_parent_commit_id is not None for each in repo.log(limit=2)] == [True, False]
+
+
+def test_somebody_publishes_to_several_tables(repo: Repository) -> None:
+    """Who has no time left to decide anew is told the first of them, by name, in any process."""
+
+    def put_everywhere(branch: str, name: str) -> None:
+        put(repo, branch, **{name: 2})
+        put(repo, branch, COMPANY, **{name: {"name": name}})
+        put(repo, branch, KNOWS, **{name: edge("ann", "cat")})
+
+    put_everywhere("side", "new")
+    with (
+        meanwhile(WRITTEN, lambda: put_everywhere("main", "other")),
+        pytest.raises(ExpectedVersionMismatch) as raised,
+    ):
+        repo.branches.merge("side", timeout=0)
+    assert raised.value.table_key == KNOWS
 
 
 def test_somebody_makes_it_a_conflict(repo: Repository) -> None:

@@ -267,7 +267,7 @@ def _maps(values: Values, wanted: pa.MapType, spot: Spot) -> pa.Array:
 def _structs(values: Values, wanted: pa.StructType, spot: Spot) -> pa.Array:
     names = field_names(wanted)
     for index, value in enumerate(values):
-        for name in () if value is None else value.keys() - set(names):
+        for name in () if value is None else sorted(value.keys() - set(names), key=str):
             spot.refuse_entry(index, f"has {name!r}, which is no field of {spot.path}")
     within = pa.array([value is not None for value in values], pa.bool_())
     children = [

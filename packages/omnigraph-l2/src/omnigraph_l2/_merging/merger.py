@@ -287,7 +287,8 @@ class Merger:
             is_new=bool(todo) or (other.parent is not None and kind is MergeKind.MERGED),
             todo=todo,
             expected={
-                key: merge.ours.latest(key) for key in {*merge.touched(), *orphans.relied_on()}
+                key: merge.ours.latest(key)
+                for key in sorted({*merge.touched(), *orphans.relied_on()})
             },
         )
 

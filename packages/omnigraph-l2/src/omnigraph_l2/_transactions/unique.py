@@ -39,7 +39,7 @@ def _check(table_key: str, name: str, base: Table | None, current: Table) -> Non
         for number, each in files.items()
         if number not in before or before[number].data != each.data
     ]
-    old = files.keys() - set(new)
+    old = sorted(files.keys() - set(new))
     kind = current.schema.field(name).type
     with IdSet() as written:
         for batch in current.scan(columns=[name], fragments=new) if new else ():
