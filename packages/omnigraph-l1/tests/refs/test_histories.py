@@ -10,6 +10,7 @@ import random
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def compete(
 ) -> list[RefCall]:
     """Let three processes change the ref at once; one is killed again and again meanwhile."""
     stop = threading.Event()
+    work = partial(crash.run, deadline=300)
 
     def killed_again_and_again() -> int:
         times = 0
@@ -83,7 +85,7 @@ def compete(
     with ThreadPoolExecutor(3) as pool:
         dying = pool.submit(killed_again_and_again)
         living = [
-            pool.submit(crash.run, change_until_beaten, place, options, str(journals), who, changes)
+            pool.submit(work, change_until_beaten, place, options, str(journals), who, changes)
             for who in ("one", "other")
         ]
         try:

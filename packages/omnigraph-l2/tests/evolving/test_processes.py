@@ -34,8 +34,9 @@ def test_appends_and_evolves_from_several_processes(tmp_path: Path) -> None:
     uri = str(tmp_path / "r")
     repository = Repository.init(uri, people("name"), durability="none")
     context = multiprocessing.get_context("spawn")
+    go_on = context.Event()
     writers = [
-        context.Process(target=append_many, args=(uri, number, APPENDS))
+        context.Process(target=append_many, args=(uri, number, APPENDS, go_on, DEADLINE))
         for number in range(WRITERS)
     ]
     for writer in writers:
@@ -45,6 +46,8 @@ def test_appends_and_evolves_from_several_processes(tmp_path: Path) -> None:
         wanted = people("name") if turn % 2 else people("name", "a", f"b{turn}")
         assert repository.evolve(wanted, message=f"evolve {turn}") is not None
         assert like(repository.snapshot().schema) == like(wanted)
+        if turn + 1 == MEETINGS:
+            go_on.set()
     final = people("name", "z")
     repository.evolve(final)
     for writer in writers:

@@ -34,7 +34,7 @@ def beside(uri: str, options: dict[str, str] | None, count: int) -> dict[str, An
         _SPAWN.Manager() as shared,
         ProcessPoolExecutor(_WRITERS + 2 * _READERS + 1, mp_context=_SPAWN) as pool,
     ):
-        stop = shared.Event()
+        stop, cleaned = shared.Event(), shared.Event()
         ready = shared.Barrier(2 * _READERS + 1)
         readers = {
             holds: [
@@ -44,10 +44,13 @@ def beside(uri: str, options: dict[str, str] | None, count: int) -> dict[str, An
             for holds in (True, False)
         }
         ready.wait(2 * _DEADLINE)
-        cleaning = pool.submit(clean_on, uri, options, stop)
+        cleaning = pool.submit(clean_on, uri, options, stop, cleaned)
         writers = [pool.submit(write_on, uri, options, n, count) for n in range(_WRITERS)]
-        published = sum(writer.result() for writer in writers)
-        stop.set()
+        try:
+            published = sum(writer.result() for writer in writers)
+            cleaned.wait(_DEADLINE)  # the readers without a lease are to meet that
+        finally:
+            stop.set()
         rounds, removed = cleaning.result()
         return {
             "published": published,

@@ -93,7 +93,7 @@ def read_on(
     """Read one snapshot, and the head, until told to stop; give how often, and the expiries.
 
     Without a lease the snapshot expires: it is older than those that a lease holds on to. Its rows
-    never change.
+    never change. The last turn begins after the word to stop.
     """
     reads = expired = 0
     with Repository.open(uri, options, durability="none") as repo:
@@ -104,7 +104,9 @@ def read_on(
         first = snapshot.read(PERSON)
         versions = dict(snapshot.tables)
         ready.wait()
-        while not stop.is_set():
+        last = False
+        while not last:
+            last = stop.is_set()
             try:
                 with Repository.open(uri, options, durability="none") as fresh:
                     fresh._leases.for_writers_only()
@@ -122,8 +124,13 @@ def read_on(
     return reads, expired
 
 
-def clean_on(uri: str, options: Mapping[str, str] | None, stop: Any) -> tuple[int, int]:
-    """Clean up at zero age until told to stop; give how often, and how much went."""
+def clean_on(
+    uri: str, options: Mapping[str, str] | None, stop: Any, cleaned: Any = None
+) -> tuple[int, int]:
+    """Clean up at zero age until told to stop; give how often, and how much went.
+
+    ``cleaned`` is set once some of it went.
+    """
     rounds = removed = 0
     with Repository.open(uri, options, durability="none") as repo:
         while True:
@@ -131,6 +138,8 @@ def clean_on(uri: str, options: Mapping[str, str] | None, stop: Any) -> tuple[in
             report = repo.cleanup(NOTHING, dry_run=False)
             assert report.failed == 0
             rounds, removed = rounds + 1, removed + report.table_versions.count
+            if removed and cleaned is not None:
+                cleaned.set()
             if last:
                 return rounds, removed
 
