@@ -40,6 +40,22 @@ _QUIET = (
     "--hide-scrollbars",
     "--mute-audio",
 )
+_AT_REST = f"""new Promise((done, fail) => {{
+  const end = performance.now() + {_SECONDS * 1000 / 2:.0f};
+  let before = null;
+  const look = () => {{
+    const element = FIND;
+    element?.scrollIntoView({{block: 'center', inline: 'center', behavior: 'instant'}});
+    const box = element?.getBoundingClientRect();
+    const isBusy = document.querySelector('[aria-busy]');
+    const now = box && !isBusy ? JSON.stringify(box) : null;
+    if (now && now === before) done([box.x + box.width / 2, box.y + box.height / 2]);
+    else if (performance.now() > end) fail(new Error('what is to be clicked on is never at rest'));
+    else {{ before = now; requestAnimationFrame(look); }}
+  }};
+  look();
+}})"""
+"""Gives the middle of what ``FIND`` finds, once the page reads nothing any more and it stays."""
 _KEYS = {"ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Tab": 9}
 
 
@@ -254,13 +270,8 @@ class Page:
     def click(self, selector: str, text: str = "") -> None:
         """Click on the first element of that kind that has these words, with the mouse."""
         self.wait_for(selector, text)
-        place = self.run(
-            f"(() => {{ const e = {_all(selector)}.find((e) => "
-            f"e.textContent.includes({json.dumps(text)}));"
-            "e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});"
-            "const b = e.getBoundingClientRect();"
-            "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-        )
+        find = f"{_all(selector)}.find((e) => e.textContent.includes({json.dumps(text)}))"
+        place = self.run(_AT_REST.replace("FIND", find))
         where = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, **where)

@@ -148,15 +148,19 @@ class Told:
 def race(place: Place, number: int, count: int, seed: int) -> Told:
     """Do so many operations; the first process writes to main only, and looks whether it is whole.
 
-    A lease is renewed all the time, and what is a second old counts as at rest (not an hour): so
-    cleanups remove also what those left who made or deleted a branch a moment ago.
+    A lease is renewed at each turn, and what is a second old counts as at rest (not an hour): so
+    cleanups remove also what those left who made or deleted a branch a moment ago. It is believed
+    for longer than a busy machine holds a process up.
     """
     survey.MARGIN = timedelta(seconds=1)
     with place.open(actor=f"w{number}") as repository:
-        repository._leases._seconds = 3.0
-        racer = _Racer(repository, number, random.Random(seed * 100 + number))
-        for turn in range(count):
-            racer.turn(turn, count)
+        repository._leases._seconds = 15.0
+        draw = random.Random(seed * 100 + number)
+        names = draw.choices(list(_OFTEN), list(_OFTEN.values()), k=count)
+        racer = _Racer(repository, number, draw)
+        for turn, name in enumerate(names):
+            repository._leases._wake.set()
+            racer.turn(turn, count, name)
         return racer.told
 
 
@@ -171,10 +175,9 @@ class _Racer:
         self._held: tuple[Snapshot, pa.Table] | None = None
         self.told = Told()
 
-    def turn(self, turn: int, count: int) -> None:
+    def turn(self, turn: int, count: int, name: str) -> None:
         """Do one operation."""
         self._turn = turn
-        name = self._draw.choices(list(_OFTEN), list(_OFTEN.values()))[0]
         if self._number == 0:
             name = "verify" if turn == count // 2 else "write main"
         outcome = ""
@@ -239,7 +242,11 @@ class _Racer:
             )
 
     def _revert(self) -> None:
-        chosen = self._recent(6)
+        log = self._repository.log(limit=6)
+        ours = [each.graph_commit_id for each in log if each.actor_id is not None]
+        if not ours:  # the commit before them has the rows that all edges need
+            return
+        chosen = self._draw.choice(ours)
         strategy: Any = self._draw.choice(["error", "ours", "theirs"])
         commit = self._repository.revert(chosen, strategy=strategy)
         if commit is not None:
