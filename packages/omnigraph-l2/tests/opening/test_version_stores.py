@@ -16,7 +16,13 @@ from repositories import SCHEMA
 
 from omnigraph_l1 import Storage, time_of_store
 from omnigraph_l2 import Repository
-from omnigraph_l2.errors import InvalidLocation, InvalidRequest, OmniGraphError
+from omnigraph_l2.errors import (
+    InvalidLocation,
+    InvalidRequest,
+    OmniGraphError,
+    UnknownBranch,
+    UnknownTag,
+)
 from omnigraph_testing import AtPoint, Crash
 
 Place = tuple[str, Any]
@@ -104,6 +110,33 @@ def test_nothing_is_written_to_another_store(options: Place, tmp_path: Path) -> 
     with Repository.open(uri, right) as repo:
         repo.tags.create("v1")
         assert repo.verify().ok
+
+
+def test_names_that_the_right_store_has_are_not_denied(options: Place, tmp_path: Path) -> None:
+    """Branches and tags are there: the store is missing, and that is said."""
+    uri, right = options
+    init_there(uri, right)
+    _add(uri, right, "a")
+    with Repository.open(uri, right) as repo:
+        repo.branches.create("side")
+        repo.tags.create("v1")
+    none = {name: value for name, value in right.items() if name != "version_store"}
+    empty = {**right, "version_store": f"sqlite://{tmp_path}/empty.db"}
+    for given in (none, empty):
+        with Repository.open(uri, given) as repo:
+            for ask in (
+                lambda repo=repo: repo.snapshot("side"),
+                lambda repo=repo: repo.branches.get("side"),
+                lambda repo=repo: repo.snapshot(tag="v1"),
+                lambda repo=repo: repo.tags.get("v1"),
+            ):
+                with pytest.raises(OmniGraphError, match="version store"):
+                    ask()
+    with Repository.open(uri, right) as repo:
+        with pytest.raises(UnknownBranch):
+            repo.snapshot("other")
+        with pytest.raises(UnknownTag):
+            repo.tags.get("other")
 
 
 def test_an_older_copy_of_the_store_catches_up(options: Place, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Listing:
                 return name
         except InvalidName:
             pass
+        self._root.open(MANIFEST).check_version_store()  # another one keeps other names
         raise UnknownBranch(place=self._root.place, branch=name)
 
     def means_still(self, name: str, native: str | None) -> bool:

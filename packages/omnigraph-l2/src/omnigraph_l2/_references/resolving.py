@@ -34,7 +34,6 @@ from omnigraph_l2.errors import (
     UnknownBranch,
     UnknownCommit,
     UnknownReference,
-    UnknownTag,
     UnknownVersion,
 )
 
@@ -160,9 +159,7 @@ class References:
         """Find what a tag names."""
         tag = self._tags.get(name)
         if tag is None:
-            raise UnknownTag(
-                place=self._root.place, tag=name if isinstance(name, str) else f"{name!r}"
-            )
+            raise self._tags.unknown(name)
         return self._of_tag(tag)
 
     def at_time(self, branch: GraphBranch, moment: Any) -> Moment:

@@ -14,8 +14,8 @@ import attrs
 from omnigraph_l1 import JsonRefs, Ref
 from omnigraph_l1.errors import InvalidName, RefChanged, RefExists, RefNotFound
 from omnigraph_l2._storage import Root
-from omnigraph_l2._storage.layout import TAG_REFS
-from omnigraph_l2.errors import CorruptRepository
+from omnigraph_l2._storage.layout import MANIFEST, TAG_REFS
+from omnigraph_l2.errors import CorruptRepository, UnknownTag
 
 __all__ = ["Tag", "TagRefs"]
 
@@ -79,6 +79,11 @@ class TagRefs:
             except RefNotFound:
                 return False
             return True
+
+    def unknown(self, name: Any) -> UnknownTag:
+        """Give the error for a tag that is not there; raise where another version store has it."""
+        self._root.open(MANIFEST).check_version_store()
+        return UnknownTag(place=self._root.place, tag=name if isinstance(name, str) else repr(name))
 
     def _ref(self, name: Any) -> Ref | None:
         try:

@@ -27,7 +27,6 @@ from omnigraph_l2.errors import (
     InvalidTagName,
     OmniGraphError,
     TagExists,
-    UnknownTag,
 )
 
 __all__ = ["Tags"]
@@ -113,20 +112,17 @@ class Tags:
         self._root.check_open()
         with border():
             tag = self._refs.get(name)
-        if tag is None:
-            raise self._unknown(name)
-        return tag
+            if tag is None:
+                raise self._refs.unknown(name)
+            return tag
 
     def delete(self, name: str) -> None:
         """Delete a tag. What only it has kept may be cleaned up then."""
         self._root.check_open()
         with border():
             if not self._refs.delete(name):
-                raise self._unknown(name)
+                raise self._refs.unknown(name)
             failpoint(_REMOVED)
-
-    def _unknown(self, name: Any) -> UnknownTag:
-        return UnknownTag(place=self._root.place, tag=name if isinstance(name, str) else repr(name))
 
 
 def _check_name(name: Any) -> None:
