@@ -28,12 +28,17 @@ def _sync(path: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-def sync_files(paths: Iterable[Path]) -> None:
+def sync_files(paths: Iterable[Path], *, missing_ok: bool = False) -> None:
     """Flush each file, then each directory that holds one."""
     directories: dict[Path, None] = {}
     for path in paths:
-        _sync(path, os.O_RDONLY)
-        directories[path.parent] = None
+        try:
+            _sync(path, os.O_RDONLY)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+        else:
+            directories[path.parent] = None
     sync_directories(directories)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from people import SCHEMA, TEARS, append_each, ids, newest_manifest, rows, tear, version_file
 
 from omnigraph_l1 import Table
-from omnigraph_l1.errors import CorruptDataset
+from omnigraph_l1._table import wholeness
+from omnigraph_l1.errors import CorruptDataset, StaleBranch
 
 
 @pytest.mark.parametrize("how", TEARS)
@@ -100,6 +102,32 @@ def test_a_torn_head_of_main_does_not_stop_a_branch(local: Table) -> None:
     local.refresh().append(rows("lost"))
     tear(newest_manifest(local), "zeros")
     assert ids(Table.open(local.place, branch="side.1").read()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_branch_that_is_deleted_at_that_moment(
+    local: Table, monkeypatch: pytest.MonkeyPatch, *, late: bool
+) -> None:
+    """Its files go while a writer looks whether they are whole: it is told that it is gone."""
+    branch = local.append(rows("a")).table.fork("side.1")
+    branch.append(rows("lost"))
+    versions = local.place.local_path / "tree" / "side.1" / "_versions"
+    tear(min(versions.glob("*.manifest")), "half")
+    locked = wholeness._locked
+
+    @contextmanager
+    def deleted_meanwhile(directory: Path) -> Iterator[None]:
+        if not late:
+            local.delete_branch("side.1")
+        with locked(directory):
+            if late:
+                local.delete_branch("side.1")
+            yield
+
+    monkeypatch.setattr(wholeness, "_locked", deleted_meanwhile)
+    with pytest.raises(StaleBranch):
+        branch.append(rows("b"))
+    assert not versions.exists()
 
 
 def own_data(table: Table) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from branchwork import churn, race_to_create, race_to_write
 from racing import race
@@ -10,6 +12,8 @@ from small_graph import PERSON, append, people
 from omnigraph_l2 import Repository
 
 pytestmark = pytest.mark.integration
+
+ROUNDS = 3_000 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 60
 
 
 def test_several_create_one_name(repo: Repository) -> None:
@@ -38,9 +42,10 @@ def test_several_fork_one_table(local: Repository) -> None:
     assert local.snapshot().tables[PERSON].table_branch is None
 
 
-def test_creating_deleting_and_writing_at_once(local: Repository) -> None:
+@pytest.mark.parametrize("durability", ["none", "full"])
+def test_creating_deleting_and_writing_at_once(local: Repository, durability: str) -> None:
     """Whatever the order: only the expected errors, and a branch that works in the end."""
-    found = race(churn, [(local.uri, number, 12) for number in range(3)])
+    found = race(churn, [(local.uri, number, ROUNDS, durability) for number in range(3)])
     assert [unexpected for _, unexpected in found] == [[], [], []]
     assert all(done for done, _ in found)
     names = [each.name for each in local.branches.list()]

@@ -90,16 +90,21 @@ def ready_to_write(pinned: Pinned) -> None:
     pinned.refuse_stale()
     if pinned.dataset_identity is not None:
         check_version_names(pinned.place, pinned.directory, pinned.version, pinned.dataset_identity)
-    if pinned.branch is not None and pinned.branch_identity is not None:
-        check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
+    _refuse_deleted(pinned)
     check_version_store(pinned.dataset, pinned.storage)
     if pinned.place.is_local:
         try:
             with storage_border(pinned.place):
                 if has_torn_head(pinned.dataset, pinned.branch, pinned.directory):
                     set_torn_aside(pinned.dataset, pinned.branch, pinned.directory)
+                    _refuse_deleted(pinned)  # what is being deleted looks torn
         except LanceFailure as failure:
             raise failure.at(pinned.place) from failure.cause
+
+
+def _refuse_deleted(pinned: Pinned) -> None:
+    if pinned.branch is not None and pinned.branch_identity is not None:
+        check_branch_identity(pinned.storage, pinned.branch, pinned.branch_identity)
 
 
 def _refuse_behind(pinned: Pinned, staged: Staged) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -153,9 +152,7 @@ def _set_unborn_aside(storage: Storage) -> bool:
 
 def _flush(place: Place) -> None:
     root = place.local_path
-    for base, _, names in os.walk(root):
-        for name in names:
-            # Another that creates the same dataset, and is late, takes its own files away again.
-            with suppress(FileNotFoundError):
-                sync_files([Path(base) / name])
+    # Another that creates the same dataset, and is late, takes its own files away again.
+    files = (Path(base, name) for base, _, names in os.walk(root) for name in names)
+    sync_files(files, missing_ok=True)
     sync_with_parents(root, Path(root.anchor))

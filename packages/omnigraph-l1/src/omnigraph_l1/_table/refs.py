@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -284,15 +285,16 @@ def _checked_branch(name: str) -> str:
 
 def _flush_branch(pinned: Pinned, name: str) -> None:
     directory = lineage_directory(pinned.place, name)
-    with storage_border(pinned.place):
-        sync_files(path for path in directory.rglob("*") if path.is_file())
+    with storage_border(pinned.place), suppress(FileNotFoundError):  # others delete it
+        # Others, who make the same one, have files there for a moment.
+        sync_files((path for path in directory.rglob("*") if path.is_file()), missing_ok=True)
         sync_with_parents(directory / "_versions", pinned.place.local_path)
-        _flush_record(pinned, "branches", name)
+    _flush_record(pinned, "branches", name)
 
 
 def _flush_record(pinned: Pinned, kind: str, name: str) -> None:
     root = pinned.place.local_path
     record = root / Path("_refs", kind) / f"{quote(name, safe='')}.json"
-    with storage_border(pinned.place):
+    with storage_border(pinned.place), suppress(FileNotFoundError):  # others delete it
         sync_files([record])
         sync_with_parents(record.parent, root)

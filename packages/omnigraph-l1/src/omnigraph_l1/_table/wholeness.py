@@ -122,11 +122,12 @@ def is_whole(dataset: LanceDataset, directory: Path) -> bool:
     }
     if not recorded:
         return True
-    found = {path: _size(path) for path in recorded}
-    if None in found.values() and not _is_newest(dataset, directory):
-        return True  # others went on and cleaned up meanwhile: it was whole when it was opened
-    if found != recorded or not all(_ends_well(path) for path in recorded):
-        return False
+    try:
+        if not all(_ends_well(path, size) for path, size in recorded.items()):
+            return False
+    except FileNotFoundError:
+        # Where others went on and cleaned up meanwhile, it was whole when it was opened.
+        return not _is_newest(dataset, directory)
     return sum(recorded.values()) > _SMALL or _can_be_read(dataset, {p.name for p in recorded})
 
 
@@ -174,15 +175,10 @@ def _unflushed_files(dataset: LanceDataset, directory: Path) -> list[tuple[str, 
     ]
 
 
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
-
-
-def _ends_well(path: Path) -> bool:
+def _ends_well(path: Path, size: int) -> bool:
     with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) != size:
+            return False
         file.seek(-len(_DATA_MAGIC), os.SEEK_END)
         return file.read() == _DATA_MAGIC
 
@@ -222,9 +218,10 @@ def set_torn_aside(opened: LanceDataset | None, branch: str | None, directory: P
     """Rename damaged newest version files, so that Lance commits above the newest whole one.
 
     ``opened`` is any open handle on the dataset; None means that no version of it can be opened.
+    A lineage that is deleted meanwhile has nothing that could be in the way.
     """
-    moved = []
-    with _locked(directory / _VERSIONS):
+    moved: list[Path] = []
+    with suppress(FileNotFoundError), _locked(directory / _VERSIONS):
         for version, path in newest_first(directory):
             if _found_whole(opened, branch, version, directory):
                 break

@@ -179,7 +179,8 @@ class Branches:
             if (children.branches or live or tags) and not force:
                 raise BranchInUse(branch=name, children=children.branches, runs=live, tags=tags)
             tables = self._tables_of(name)
-            keep_history(self._root, native)
+            with self._open(name).border():  # others delete it
+                keep_history(self._root, native)
             self._unname(name, native, children, tags)
             self._forget(name)
             failpoint(_UNNAMED)

@@ -13,7 +13,8 @@ from heapq import merge
 from typing import Final
 
 from omnigraph_l1 import Table, unique_branch_name
-from omnigraph_l1.errors import BranchExists, Conflict, L1Error, OutcomeUnknown
+from omnigraph_l1.errors import BranchExists, Conflict, L1Error
+from omnigraph_l1.errors import OutcomeUnknown as ReplyLost
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branches.catalog_upkeep import CatalogUpkeep
 from omnigraph_l2._branches.names import is_owned_by
@@ -31,8 +32,11 @@ from omnigraph_l2._publishing.turns import Turns
 from omnigraph_l2._storage import Root
 from omnigraph_l2._storage.layout import MANIFEST
 from omnigraph_l2.errors import (
+    CommitOutcomeUnknown,
     CorruptRepository,
+    InvalidRequest,
     OmniGraphError,
+    OutcomeUnknown,
     SnapshotExpired,
     StorageError,
     TableContention,
@@ -47,7 +51,15 @@ LOG_LAG: Final = 16
 _FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
 _POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
 
-_AS_IF_DELETED = (CorruptRepository, SnapshotExpired, StorageError, TableContention, UnknownBranch)
+_AS_IF_DELETED = (
+    CorruptRepository,
+    InvalidRequest,
+    OutcomeUnknown,
+    SnapshotExpired,
+    StorageError,
+    TableContention,
+    UnknownBranch,
+)
 """How a branch looks whose native branches are going; Lance's names are theirs, not ours."""
 
 
@@ -113,7 +125,7 @@ class GraphBranch:
             with border() if table_key is None else table_border(table_key):
                 yield
         except _AS_IF_DELETED as error:
-            if self.native is None:
+            if self.native is None or isinstance(error, CommitOutcomeUnknown):
                 raise
             gone = False
             with suppress(L1Error, OmniGraphError):  # where the store fails, it fails here too
@@ -147,7 +159,7 @@ class GraphBranch:
             return pinned
         try:
             forked = pinned.fork(self.native, fresh=False)
-        except (BranchExists, OutcomeUnknown):
+        except (BranchExists, ReplyLost):
             forked = self._forked_before(path, pinned)
         failpoint(_FORKED)
         return self._root.remember(path, forked)
