@@ -70,7 +70,7 @@ def race_to_write(uri: str, name: str, start: Any, told: Any) -> None:
     told.put(None)
 
 
-def churn(uri: str, number: int, rounds: int, durability: Any, start: Any, told: Any) -> None:
+def churn(place: dict[str, Any], number: int, rounds: int, start: Any, told: Any) -> None:
     """Create, write to, and delete one name beside others; tell what was unexpected.
 
     Who has done nothing goes on: left alone, it does.
@@ -78,7 +78,7 @@ def churn(uri: str, number: int, rounds: int, durability: Any, start: Any, told:
     unexpected: list[str] = []
     done = 0
     turns = count()
-    with Repository.open(uri, durability=durability) as repo:
+    with Repository.open(**place) as repo:
         start.wait()
         while (turn := next(turns)) < rounds or not (done or unexpected):
             try:
