@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forced_order import meanwhile
 from small_graph import PERSON, append, people
 
 from omnigraph_l2 import GraphCommit, Repository
+from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2.errors import (
     BranchExists,
     CorruptRepository,
@@ -39,6 +41,26 @@ def test_the_source_is_deleted_meanwhile(local: Repository, other: Repository, p
     assert told.value.branch == "a"
     assert [each.name for each in local.branches.list()] == ["main"]
     local.branches.create("kid")
+
+
+@pytest.mark.parametrize("end", [Repository.flush, Repository.close])
+def test_a_branch_is_deleted_while_its_log_is_completed(
+    local: Repository, other: Repository, end: Callable[[Repository], None]
+) -> None:
+    """Nothing is left to complete, and nobody who only closes a handle is told of it."""
+    local.branches.create("a")
+    append(local, "cat", branch="a")
+    add = GraphLog._add
+
+    def late(log: GraphLog, *rows: Any) -> None:
+        patched.undo()
+        other.branches.delete("a")
+        add(log, *rows)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(GraphLog, "_add", late)
+        end(local)
+    assert [each.name for each in other.branches.list()] == ["main"]
 
 
 def test_a_child_is_made_while_its_source_is_deleted(local: Repository, other: Repository) -> None:

@@ -94,7 +94,8 @@ class OpenBranches:
         for branch in branches:
             if branch.has_published:
                 try:
-                    branch.complete_log()
+                    with branch.border():
+                        branch.complete_log()
                 except UnknownBranch:
                     self.forget(branch.name)
 
