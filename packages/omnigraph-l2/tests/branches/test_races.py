@@ -13,7 +13,7 @@ from omnigraph_l2 import Repository
 
 pytestmark = pytest.mark.integration
 
-ROUNDS = 3_000 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 12
+ROUNDS = 1_000 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 12
 
 
 def test_several_create_one_name(repo: Repository) -> None:
