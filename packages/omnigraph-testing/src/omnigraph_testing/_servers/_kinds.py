@@ -102,6 +102,7 @@ def _seaweedfs(directory: Path, store: S3Store) -> Launch:
         "-s3.port.iceberg=0",
         "-s3.port.lance=0",
         "-volume.max=20",
+        "-volume.minFreeSpace=100MiB",  # not 1 % of the disk, below which it lets every PUT hang
         "-volume.preStopSeconds=0",
         "-master.volumeSizeLimitMB=256",
         "-master.telemetry=false",
