@@ -21,7 +21,7 @@ from omnigraph_l1.errors import InvalidStorageOptions, StorageError, UsedAfterFo
 from omnigraph_testing import S3Store
 
 KEYS = {"access_key_id": "AK", "secret_access_key": "hunter2", "session_token": "hunter2"}
-SECONDS = 30.0
+SECONDS = 15.0
 """What "in seconds, not minutes" means here, with room for a busy machine."""
 
 

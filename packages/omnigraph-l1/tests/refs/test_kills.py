@@ -27,8 +27,8 @@ from omnigraph_testing import (
 
 NAME = "a/b"
 LONG = "x" * 20_000
-SECONDS = 9.0
-"""More than anything of a dead process may cost a living one; less than who waits for a lock."""
+SECONDS = 5.0
+"""More than anything of a dead process may cost a living one."""
 
 
 def create(place: Path) -> None:

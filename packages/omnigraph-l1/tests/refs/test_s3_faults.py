@@ -38,8 +38,7 @@ from omnigraph_testing import (
     Twice,
 )
 
-SECONDS = 60.0
-"""Less than who tries for ever needs, with room for a busy machine."""
+SECONDS = 20.0
 
 
 def refs_in(store: S3Store | FaultyS3, *, reuse_names: bool = True) -> JsonRefs:

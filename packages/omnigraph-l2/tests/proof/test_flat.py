@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,8 +57,7 @@ def _grown(place: Place, transactions: int) -> Place:
 def test_ten_thousand_transactions(tmp_path: Path) -> None:
     """After 10,000 each thing costs at most 1.5 times what it costs after 100.
 
-    The two are measured in turns, and the fastest are compared: whatever else the machine does,
-    some turn of each goes undisturbed.
+    The two are measured in turns, so that whatever else the machine does meets both.
     """
     few = _grown(Place(uri=str(tmp_path / "few"), options=None), 100)
     many = _grown(Place(uri=str(tmp_path / "many"), options=None), scaled(10_000))
@@ -67,8 +67,8 @@ def test_ten_thousand_transactions(tmp_path: Path) -> None:
             for turn in range(100_000, 100_000 + _SAMPLES)
         ]
     for name in pairs[0][0]:
-        early = min(first[name] for first, _ in pairs)
-        late = min(second[name] for _, second in pairs)
+        early = statistics.median(first[name] for first, _ in pairs)
+        late = statistics.median(second[name] for _, second in pairs)
         assert late <= _AT_MOST * early, (name, early, late)
 
 

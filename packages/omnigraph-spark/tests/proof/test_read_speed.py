@@ -1,7 +1,7 @@
 """How fast a table is scanned, and a row found, beside Parquet with the same rows in one run.
 
-At full size (``OMNIGRAPH_FULL_SIZE``) 5 million edges; else a tenth, where starting a query weighs
-more than reading: the times are printed then, and only the rows are compared.
+At full size (``OMNIGRAPH_FULL_SIZE``) 5 million edges; else a tenth,
+where starting a query weighs more than reading, and the bounds are wide. The figures are printed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 FULL = bool(os.environ.get("OMNIGRAPH_FULL_SIZE"))
 EDGES = 5_000_000 if FULL else 500_000
 AT_ONCE = 500_000
-MOST_TIMES_SLOWER = 2.0
-LEAST_TIMES_FASTER = 5.0
+MOST_TIMES_SLOWER = 2.0 if FULL else 8.0
+LEAST_TIMES_FASTER = 5.0 if FULL else 0.2
 RUNS = 3
 KNOWS = "edge:Knows"
 
@@ -85,8 +85,7 @@ def test_scanning_two_columns(spark: SparkSession, both: Both) -> None:
     parquet, wanted = fastest(lambda: spark.read.parquet(both.parquet).agg(*summed))
     print(f"\n{EDGES} edges, two columns: {ours:.2f} s; Parquet {parquet:.2f} s")  # noqa: T201
     assert found == wanted
-    if FULL:
-        assert ours <= MOST_TIMES_SLOWER * parquet
+    assert ours <= MOST_TIMES_SLOWER * parquet
 
 
 def test_a_filter_that_an_index_serves(spark: SparkSession, both: Both) -> None:
@@ -101,5 +100,4 @@ def test_a_filter_that_an_index_serves(spark: SparkSession, both: Both) -> None:
     print(f"\n{EDGES} edges, {told}a query of nothing {nothing:.2f} s")  # noqa: T201
     assert found == also == wanted
     assert len(found) == 1
-    if FULL:
-        assert ours * LEAST_TIMES_FASTER <= parquet
+    assert ours * LEAST_TIMES_FASTER <= parquet
