@@ -8,12 +8,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from omnigraph_testing import S3Server
+
+# The tests of all packages share what is there; processes that they start find it, too.
+_SHARED = Path(__file__).parent / "checks" / "shared"
+sys.path.insert(0, str(_SHARED))
+
+pytest_plugins = ["campaign.fixtures"]
+
 _MARKERS = {
     "browser": {"browser"},
-    "integration": {"crash", "dynamodb_table", "faulty_s3", "processes", "s3_store"},
+    "integration": {
+        "omnigraph_crash",
+        "omnigraph_dynamodb_server",
+        "omnigraph_s3_server",
+        "processes",
+        "traced_crash",
+    },
     "spark": {"cluster", "spark"},
 }
 
@@ -40,6 +57,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, fixtures in _MARKERS.items():
             if fixtures.intersection(getattr(item, "fixturenames", ())):
                 item.add_marker(marker)
+
+
+@pytest.fixture(scope="session")
+def omnigraph_s3_server(omnigraph_s3_server: S3Server) -> Iterator[S3Server]:
+    """Let clients of a server on localhost not read all certificates of the system.
+
+    Lance makes a client for each dataset that it creates, and each reads them, which takes more
+    CPU time than all requests of a small test. HTTP needs none of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if omnigraph_s3_server.endpoint.startswith("http://"):
+            patch.setenv("SSL_CERT_FILE", str(_SHARED / "unused_authority.pem"))
+            patch.delenv("SSL_CERT_DIR", raising=False)
+        yield omnigraph_s3_server
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run this project from a fresh checkout, with nothing but Python 3.10 or later and its venv.
+"""Run this project from a fresh checkout, with nothing but Python 3.11 or later and its venv.
 
     python3 dev.py demo     show what it does, on your own disk
     python3 dev.py test     pass all checks and tests, as CI does
@@ -19,7 +19,14 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(HERE, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
-OLDEST = (3, 10)
+OLDEST = (3, 11)
+# Where Linux keeps the certificates that the system trusts; macOS has them in its keychain.
+SYSTEM_CERTIFICATES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
 TASKS = {"demo": ["-s", "demo"], "test": [], "nox": []}
 
 
@@ -34,7 +41,7 @@ def check_python():
     if sys.version_info < OLDEST:
         found = "{0}.{1}".format(*sys.version_info[:2])
         fail(
-            "Python 3.10 or later is needed; this is {0}.".format(found),
+            "Python 3.11 or later is needed; this is {0}.".format(found),
             "Debian, Ubuntu: sudo apt-get install python3 python3-venv; macOS: brew install "
             "python; then: python3 dev.py {0}".format(" ".join(sys.argv[1:])),
         )
@@ -46,6 +53,28 @@ def check_python():
             "this Python has no venv module.",
             "Debian, Ubuntu: sudo apt-get install python3-venv; Fedora: it is part of python3",
         )
+
+
+def certificates(environment):
+    """Return variables with which pip and uv trust the certificates that this environment names.
+
+    pip reads PIP_CERT and those of requests; uv reads only SSL_CERT_FILE and SSL_CERT_DIR, and
+    trusts the certificates of the system only if UV_SYSTEM_CERTS says so.
+    """
+
+    def first(*names):
+        return next((environment[name] for name in names if environment.get(name)), None)
+
+    found = {}
+    for_pip = first("PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+    if for_pip and not first("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        found["SSL_CERT_DIR" if os.path.isdir(for_pip) else "SSL_CERT_FILE"] = for_pip
+    if not for_pip and first("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        found["REQUESTS_CA_BUNDLE"] = first("SSL_CERT_FILE", "SSL_CERT_DIR")
+    kept = sys.platform == "darwin" or any(map(os.path.exists, SYSTEM_CERTIFICATES))
+    if kept and not first("UV_SYSTEM_CERTS", "UV_NATIVE_TLS"):
+        found["UV_SYSTEM_CERTS"] = "true"
+    return found
 
 
 def prepare():
@@ -76,7 +105,7 @@ def prepare():
 
 
 def call(command):
-    """Run it; where Ctrl-C is pressed, it is told, too, and is waited for until it has ended."""
+    """Run it. Ctrl-C reaches it, too; wait until it has ended."""
     # An exception could come before the process has a name here, and leave it alone. So the signal
     # does nothing; unlike SIG_IGN, which a background run has, that is not handed down.
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
@@ -91,6 +120,7 @@ def main():
         print(__doc__)
         return 2
     check_python()
+    os.environ.update(certificates(os.environ))
     prepare()
     os.environ["PATH"] = os.path.dirname(PYTHON) + os.pathsep + os.environ.get("PATH", "")
     command = [PYTHON, "-m", "nox", "--noxfile", os.path.join(HERE, "noxfile.py")]

@@ -1,12 +1,14 @@
 """What can be done with this checkout. Bare ``nox`` does what CI does; ``nox --list`` shows all.
 
-Each session has an environment of its own, which a later run uses again. Versions are those of
-``constraints.txt``.
+Most sessions run in one environment that has all packages and tools: it is installed once, and a
+later run uses it again. Versions are those of ``constraints.txt``.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -18,41 +20,66 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
 nox.options.sessions = [
-    "lint", "types", "checks", "unit", "packaging", "docs", "site", "interop", "browser",
-    "integration", "spark",
+    "lint", "types", "checks", "unit", "packaging", "docs", "site", "browser", "integration",
+    "spark",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT))
+from dev import certificates  # noqa: E402  # nox does not run in the folder of this file
+
+os.environ.update(certificates(os.environ))
 CONSTRAINTS = str(ROOT / "constraints.txt")
 L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
-# With the program omnigraph.
-L2_CLI = Path(f"{L2}[cli]")
 PARALLEL = ("-n", "2", "--dist", "worksteal")
-TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "boto3", "pandas", "polars")
-INTEROP = L2 / "tests" / "interop"
-INTEROP_TOOLS = ("duckdb", "networkx", "rustworkx", "lancedb", "fastapi", "uvicorn", "httpx")
-# Spark, and what only few tests need, are installed for sessions of their own.
-REST = ("packages", *(f"--ignore={path.relative_to(ROOT)}" for path in (SPARK, INTEROP)))
-SPARK_TOOLS = ("networkx", "pyspark[connect]")
-PYTHON_FILES = ("packages", "checks", "docs", "noxfile.py", "dev.py")
+IN_GROUPS = ("-n", "2", "--dist", "loadgroup")
+TOOLS = (
+    "boto3", "build", "duckdb", "fastapi", "furo", "hatchling", "httpx", "hypothesis", "lancedb",
+    "mypy", "myst-parser", "networkx", "pandas", "polars", "pyspark[connect]", "pytest",
+    "pytest-xdist", "rustworkx", "sphinx", "uv", "uvicorn",
+)  # fmt: skip
+# Spark has a session of its own.
+REST = ("packages", "campaign", f"--ignore={SPARK.relative_to(ROOT)}")
+PYTHON_FILES = ("packages", "campaign", "checks", "docs", "noxfile.py", "dev.py")
+WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Tests start hundreds of processes. Without bytecode, each compiles all that it imports."""
+
+PINNED = "test_the_version_that_was_looked_at_is_the_one_that_runs"
+"""A test that asks for the version in constraints.txt."""
+
+BIN = ROOT / ".nox" / "environment" / "bin"
 
 
-def install(session: nox.Session, *packages: Path, tools: tuple[str, ...] = ()) -> None:
+def install(session: nox.Session, *packages: str, tools: tuple[str, ...] = ()) -> None:
     """Install packages of ours from the checkout, and tools, in the versions that CI runs."""
-    editable = [part for package in packages for part in ("--editable", str(package))]
+    session.env.update(WITH_BYTECODE)
+    editable = [part for package in packages for part in ("--editable", package)]
     session.install("--constraint", CONSTRAINTS, *editable, *tools)
 
 
-def install_tested(session: nox.Session) -> None:
-    """Install what tests need: everything but Spark, and both S3 servers."""
-    install(session, L1, L2_CLI, Path(f"{TESTING}[s3,moto]"), tools=TEST_TOOLS)
+@nox.session(default=False)
+def environment(session: nox.Session) -> None:
+    """Install all packages and tools. Each session that needs them begins with this."""
+    install(
+        session,
+        f"{L1}",
+        f"{L2}[cli]",
+        f"{TESTING}[graph,s3,moto]",
+        f"{SPARK}[pyspark]",
+        tools=TOOLS,
+    )
 
 
-def install_with_spark(session: nox.Session) -> None:
-    """Install the same, with Spark and what its results are compared with."""
-    install(session, L1, L2_CLI, SPARK, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *SPARK_TOOLS))
+in_environment = functools.partial(nox.session, venv_backend="none", requires=["environment"])
+
+
+def run(session: nox.Session, program: str, *arguments: str, **variables: str) -> None:
+    """Run a program of the environment."""
+    session.env["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    session.env.update(WITH_BYTECODE)
+    session.run(str(BIN / program), *arguments, external=True, env=variables)
 
 
 @nox.session
@@ -71,47 +98,44 @@ def format_(session: nox.Session) -> None:
     session.run("ruff", "check", "--fix", *PYTHON_FILES)
 
 
-@nox.session
+@in_environment()
 def types(session: nox.Session) -> None:
-    """Check types, strictly, in all four packages and in the files that show typed usage."""
-    install(session, L1, L2_CLI, TESTING, SPARK, tools=("mypy", "boto3"))
-    for package in (L1, L2, TESTING, SPARK):
-        session.run("mypy", "-p", package.name.replace("-", "_"))
-        session.run("mypy", str(package / "typed_usage.py"))
-    session.run("mypy", "-p", "pyspark_omnigraph")
+    """Check types, strictly, in all packages and in the files that show typed usage."""
+    packages = [
+        source.name for source in ROOT.glob("packages/*/src/*") if (source / "__init__.py").exists()
+    ]
+    run(session, "mypy", *(part for package in packages for part in ("-p", package)))
+    for usage in sorted(ROOT.glob("packages/*/typed_usage.py")):  # each is a module of one name
+        run(session, "mypy", str(usage))
+    run(session, "mypy", "campaign", "--exclude", "campaign/tests")
 
 
-@nox.session
+@in_environment()
 def checks(session: nox.Session) -> None:
     """Check the repository as a whole: layers, public names, house rules."""
-    install(session, L1, L2_CLI, TESTING, SPARK, tools=("pytest",))
     others = ("--ignore=checks/packaging", "--ignore=checks/docs")
-    session.run("pytest", "checks", *others, *session.posargs)
+    run(session, "pytest", *PARALLEL, "checks", *others, *session.posargs)
 
 
-@nox.session
+@in_environment()
 def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
-    install_tested(session)
-    session.run(
-        "pytest", *PARALLEL, *REST, "-m", "not (integration or browser or slow)",
-        *session.posargs,
-    )  # fmt: skip
+    marked = "not (integration or browser or slow)"
+    run(session, "pytest", *PARALLEL, *REST, "-m", marked, *session.posargs)
 
 
-@nox.session
+@in_environment()
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
-    install_tested(session)
-    session.run("pytest", *PARALLEL, *REST, "-m", "integration and not slow", *session.posargs)
+    run(session, "pytest", *PARALLEL, *REST, "-m", "integration and not slow", *session.posargs)
 
 
-@nox.session
+@in_environment()
 def browser(session: nox.Session) -> None:
     """Look at the page of ``omnigraph explore`` in a real Chromium. Root on Debian gets it so."""
-    install(session, L1, L2, TESTING, tools=("pytest",))
     get_chromium(session)
-    session.run("pytest", str(L2 / "tests" / "explore"), "-m", "browser", *session.posargs)
+    explore = str(L2 / "tests" / "explore")
+    run(session, "pytest", *PARALLEL, explore, "-m", "browser", *session.posargs)
 
 
 def get_chromium(session: nox.Session) -> None:
@@ -131,77 +155,86 @@ def get_chromium(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session
+@in_environment()
 def spark(session: nox.Session) -> None:
     """Run all tests of omnigraph-spark, and its documents: with Java, on two cores."""
-    install_with_spark(session)
     patience = ("-o", "faulthandler_timeout=1800")  # one test starts five JVMs in a row
-    session.run("pytest", *patience, str(SPARK), "-m", "not slow", *session.posargs)
+    run(session, "pytest", *patience, str(SPARK), "-m", "not slow", *session.posargs)
     if not session.posargs:
-        session.run("pytest", "checks/docs", "-m", "spark")
+        run(session, "pytest", "checks/docs", "-m", "spark")
+
+
+@in_environment(default=False)
+def nightly(session: nox.Session) -> None:
+    """Run every test at full size."""
+    patience = ("-o", "faulthandler_timeout=3600")
+    run(
+        session,
+        "pytest",
+        *patience,
+        "packages",
+        "campaign",
+        *session.posargs,
+        OMNIGRAPH_FULL_SIZE="1",
+    )
 
 
 @nox.session(default=False)
-def nightly(session: nox.Session) -> None:
-    """Run every test at full size."""
-    install_with_spark(session)
-    session.install("--constraint", CONSTRAINTS, *INTEROP_TOOLS)
-    patience = ("-o", "faulthandler_timeout=3600")
-    full_size = {"OMNIGRAPH_FULL_SIZE": "1"}
-    session.run("pytest", *patience, "packages", *session.posargs, env=full_size)
+@nox.parametrize("bound", ["oldest", "newest"])
+def pylance(session: nox.Session, bound: str) -> None:
+    """Run the tests of omnigraph-l1 and -l2 with the oldest or newest pylance that l1 allows."""
+    allowed = re.search(r'"pylance>=([\d.]+),(<\d+)"', (L1 / "pyproject.toml").read_text())
+    if allowed is None:
+        session.error("omnigraph-l1 gives no range of pylance")
+    tools = ("boto3", "hypothesis", "pandas", "polars", "pytest", "pytest-xdist")
+    install(session, f"{L1}", f"{L2}[cli]", f"{TESTING}[graph,s3,moto]", tools=tools)
+    session.install(
+        *(f"pylance=={allowed[1]}",) if bound == "oldest" else ("--upgrade", f"pylance{allowed[2]}")
+    )
+    session.run(
+        "pytest", *PARALLEL, str(L1), str(L2), f"--ignore={L2 / 'tests' / 'interop'}",
+        "--deselect", f"{L1.relative_to(ROOT)}/tests/conflicts/test_deviations.py::{PINNED}",
+        "-m", "not (integration or browser or slow)", *session.posargs,
+    )  # fmt: skip
 
 
-@nox.session
+@in_environment()
 def packaging(session: nox.Session) -> None:
     """Build the four wheels, and prove each in an environment with nothing else in it."""
-    install(session, tools=("pytest", "build", "hatchling", "uv"))
-    wheels = Path(session.virtualenv.location) / "wheels"
+    wheels = ROOT / ".nox" / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     for package in (L1, L2, SPARK, TESTING):
-        session.run(
-            "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(wheels),
-            str(package), silent=True,
-        )  # fmt: skip
-    session.run("pytest", "checks/packaging", env={"OMNIGRAPH_WHEELS": str(wheels)})
+        build = ("-m", "build", "--no-isolation", "--wheel", "--outdir", str(wheels), str(package))
+        run(session, "python", *build)
+    run(session, "pytest", *PARALLEL, "checks/packaging", OMNIGRAPH_WHEELS=str(wheels))
 
 
-@nox.session
+@in_environment()
 def docs(session: nox.Session) -> None:
-    """Run each block of code in README and docs, and follow each link.
+    """Run each block of code in README and docs and the examples, and follow each link.
 
-    Those about Spark are run by ``nox -s spark``, those about other tools by ``nox -s interop``.
+    Those about Spark are run by ``nox -s spark``.
     """
-    install_tested(session)
-    session.run("pytest", "checks/docs", "-m", "not spark and not interop", *session.posargs)
+    tested = ("checks/docs", "docs/examples", "-m", "not spark")
+    run(session, "pytest", *IN_GROUPS, *tested, *session.posargs)
 
 
-@nox.session
-def interop(session: nox.Session) -> None:
-    """Try the tools that people use, and the examples: a service, a notebook, tests elsewhere."""
-    install(session, L1, L2_CLI, Path(f"{TESTING}[s3]"), tools=(*TEST_TOOLS, *INTEROP_TOOLS))
-    session.run("pytest", str(INTEROP), "docs/examples", *session.posargs)
-    if not session.posargs:
-        session.run("pytest", "checks/docs", "-m", "interop")
-
-
-@nox.session
+@in_environment()
 def site(session: nox.Session) -> None:
     """Build the docs as a site, in site/. Warnings are errors; nothing comes from elsewhere."""
-    if sys.version_info < (3, 11):
-        session.skip("Sphinx needs Python 3.11")
-    install(session, L1, L2_CLI, TESTING, SPARK, tools=("sphinx", "myst-parser", "furo"))
     shutil.rmtree(ROOT / "site", ignore_errors=True)
-    session.run("python", "-m", "sphinx", "-E", "-q", "-W", "--keep-going", "docs", "site")
-    session.run("python", "checks/site.py", "site")
+    build = ("-E", "-q", "-W", "--keep-going", "docs", "site")
+    run(session, "python", "-m", "sphinx", *build)
+    run(session, "python", "checks/site.py", "site")
 
 
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Show what the project does, on local disk, and with Spark where Java is."""
-    install(session, L1, L2_CLI)
+    install(session, f"{L1}", f"{L2}[cli]")
     java = "JAVA_HOME" in os.environ or shutil.which("java")
     if java and "--no-spark" not in session.posargs:
         session.log("Java is here, so Spark is shown, too. The first time it is a download of")
         session.log("about 450 MB; to go without: python3 dev.py demo -- --no-spark")
-        install(session, SPARK)
+        install(session, f"{SPARK}[pyspark]")
     session.run("python", "docs/examples/demo", *session.posargs)

@@ -1,4 +1,4 @@
-"""The reference of the command line, made from the program: ``python checks/command_line.py``."""
+"""Generate the reference of the command line: ``python checks/command_line.py``."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 
 from layout import ROOT
 
-from omnigraph_l2._cli.app import app
+from omnigraph_l2._cli.cyclopts_app import app
 
 REFERENCE = ROOT / "docs/reference/command-line.md"
 _COMMON = "**For every command**:"
 _HEAD = """# The commands
 
-Made from the program, which says the same with `--help`. How they are used: the
+Generated from the program; `--help` shows the same texts. Examples are in the
 [guide](../command-line.md).
 
 """
 
 
 def reference() -> str:
-    """Write all commands with their options; those of every command once."""
+    """Return the reference: all commands with their options, common options once."""
     text = app.generate_docs(heading_level=2, max_heading_level=2, flatten_commands=True)
     first = text.index("## omnigraph init")
     sections = [

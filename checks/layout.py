@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,23 +17,14 @@ MAY_IMPORT = {
 """Which of our packages each may import at all."""
 
 PUBLIC_ONLY = {"omnigraph_l2", "omnigraph_spark", "omnigraph_testing"}
-"""Which may use nothing of another but its public names."""
+"""Which may use only public names of another."""
 
 
 def source_of(package: str) -> Path:
-    """Give the folder of a package's modules."""
+    """Return the folder of a package's modules."""
     return ROOT / "packages" / package.replace("_", "-") / "src" / package
 
 
 def modules_of(package: str) -> Iterator[Path]:
-    """Give each module of a package."""
+    """Yield each module of a package."""
     yield from sorted(source_of(package).rglob("*.py"))
-
-
-def imports_of(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Give each import in a module, wherever it stands: the module, and the name taken from it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from ((node.module, alias.name) for alias in node.names)

@@ -28,7 +28,7 @@ class _Loads(HTMLParser):
 
 
 def main(site: Path) -> int:
-    """Give 1, and say what, if any page loads something from elsewhere."""
+    """Return 1, and print what, if any page loads something from elsewhere."""
     pages, found = sorted(site.rglob("*.html")), 0
     for page in pages:
         loads = _Loads()

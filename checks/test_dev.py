@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from layout import ROOT
 
 
@@ -31,7 +33,7 @@ def test_a_python_that_is_too_old(tmp_path: Path) -> None:
     """The version that is needed, the one found, and the command that installs one."""
     done = run(tmp_path, "sys.version_info = (3, 8, 1)")
     assert done.returncode == 1
-    assert "Python 3.10 or later is needed; this is 3.8" in done.stderr
+    assert "Python 3.11 or later is needed; this is 3.8" in done.stderr
     assert "apt-get install" in done.stderr
     assert not (tmp_path / ".venv").exists()
 
@@ -57,6 +59,61 @@ def test_no_index_of_packages(tmp_path: Path) -> None:
 def test_any_python_can_read_it() -> None:
     """Python 2 refuses a file with other letters before it could say what it needs."""
     assert (ROOT / "dev.py").read_bytes().isascii()
+
+
+CERTIFICATES = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "UV_SYSTEM_CERTS", "UV_NATIVE_TLS",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chosen", "passed"),
+    [
+        ({}, {}),
+        ({"PIP_CERT": "/a.pem"}, {"SSL_CERT_FILE": "/a.pem"}),
+        ({"REQUESTS_CA_BUNDLE": "/a.pem"}, {"SSL_CERT_FILE": "/a.pem"}),
+        ({"CURL_CA_BUNDLE": "/", "PIP_CERT": ""}, {"SSL_CERT_DIR": "/"}),
+        ({"SSL_CERT_FILE": "/a.pem"}, {"REQUESTS_CA_BUNDLE": "/a.pem"}),
+        ({"SSL_CERT_DIR": "/certs"}, {"REQUESTS_CA_BUNDLE": "/certs"}),
+        ({"SSL_CERT_FILE": "/a.pem", "PIP_CERT": "/b.pem"}, {}),
+        ({"UV_SYSTEM_CERTS": "false"}, {"UV_SYSTEM_CERTS": "false"}),
+        ({"UV_NATIVE_TLS": "false"}, {"UV_SYSTEM_CERTS": None}),
+    ],
+)
+@pytest.mark.parametrize("program", ["dev.py", "noxfile.py"])
+def test_certificates_are_passed_on_to_pip_and_uv(
+    tmp_path: Path, program: str, chosen: dict[str, str], passed: dict[str, str | None]
+) -> None:
+    """Each of the two reads variables of its own; a user sets one, and uv's own are kept."""
+    expected = dict.fromkeys(CERTIFICATES) | {"UV_SYSTEM_CERTS": "true"} | chosen | passed
+    show = f"import os; print({{name: os.environ.get(name) for name in {CERTIFICATES}}})"
+    prepare(tmp_path, f'exec {sys.executable} -c "{show}"')
+    (tmp_path / "root.pem").touch()
+    shutil.copy(ROOT / "noxfile.py", tmp_path)
+    script = "import sys; sys.argv = ['dev.py', 'demo']; import dev\n"
+    script += "dev.SYSTEM_CERTIFICATES = [dev.HERE + '/root.pem']\n"
+    if program == "noxfile.py":
+        script += "import runpy, unittest.mock as m; sys.modules['nox'] = m.MagicMock()\n"
+        script += f"runpy.run_path('noxfile.py'); {show}"
+    else:
+        script += "dev.main()"
+    environment = {name: text for name, text in os.environ.items() if name not in CERTIFICATES}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment | chosen,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ast.literal_eval(done.stdout) == expected
+
+
+def test_a_system_without_certificates() -> None:
+    """Then uv keeps the roots that it brings."""
+    script = "import dev; dev.SYSTEM_CERTIFICATES = []; dev.sys.platform = 'linux'\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}print(dev.certificates({{}}))"], cwd=ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "{}\n"
 
 
 def prepare(folder: Path, nox: str) -> None:

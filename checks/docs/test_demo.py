@@ -1,4 +1,4 @@
-"""The demonstration tells what is so, ends as README says, and leaves a repository to play with."""
+"""The demonstration prints what is so, ends as README says, and leaves a repository to try."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from omnigraph_l2 import Repository
+
+pytestmark = pytest.mark.xdist_group("demo")  # it is run once for all tests of its end
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "docs" / "examples" / "demo"
@@ -29,17 +31,17 @@ def _run(folder: Path, *arguments: str, **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder in which the demonstration was run before."""
+def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which the demonstration was run before."""
     folder = tmp_path_factory.mktemp("demo")
     _run(folder, "--no-spark")
     return folder
 
 
 @pytest.fixture(scope="module")
-def told(place: Path) -> str:
-    """Give what it tells when it is run again."""
-    return _run(place, "--no-spark")
+def told(location: Path) -> str:
+    """Return what it prints when it is run again."""
+    return _run(location, "--no-spark")
 
 
 def test_it_ends_as_readme_says(told: str) -> None:
@@ -67,25 +69,25 @@ def test_it_shows_what_it_says(told: str) -> None:
     assert "\033" not in told, "colours, and no terminal"
 
 
-def test_what_it_leaves_can_be_played_with(place: Path, told: str) -> None:
+def test_what_it_leaves_can_be_played_with(location: Path, told: str) -> None:
     """The commands of its last lines run as they stand; the repository is whole."""
     shell = {**os.environ, "OMNIGRAPH_REPO": str(Path("omnigraph-demo", "graph"))}
     for command in re.findall(r"\.nox/demo/bin/omnigraph (.*)", told):
         served = ["--help"] if command == "explore" else []  # else it would not end
         typed = [str(Path(sys.executable).with_name("omnigraph")), *command.split(), *served]
         done = subprocess.run(
-            typed, cwd=place, env=shell, capture_output=True, text=True, check=False, timeout=60
+            typed, cwd=location, env=shell, capture_output=True, text=True, check=False, timeout=60
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout
     lines = re.findall(r">>> (.*)", told)
     assert lines
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(lines)], cwd=place, capture_output=True,
+        [sys.executable, "-W", "error", "-c", "\n".join(lines)], cwd=location, capture_output=True,
         text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    with Repository.open(place / "omnigraph-demo" / "graph") as repo:
+    with Repository.open(location / "omnigraph-demo" / "graph") as repo:
         assert [branch.name for branch in repo.branches.list()] == ["main", "security"]
         messages = [commit.message for commit in repo.log()]
         assert messages[0] == "revert 'oops'"

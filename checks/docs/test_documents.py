@@ -48,14 +48,12 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def _needing() -> list[ParameterSet]:
-    """Mark what needs Spark, or tools that few need: that is run where they are."""
+    """Mark what needs Spark: it has a session of its own."""
     return [pytest.param(doc, marks=_marks(doc.read_text()), id=_named(doc)) for doc in DOCUMENTS]
 
 
 def _marks(text: str) -> list[pytest.MarkDecorator]:
-    if "import omnigraph_spark" in text:
-        return [pytest.mark.spark]
-    return [pytest.mark.interop] if re.search("^import duckdb", text, re.MULTILINE) else []
+    return [pytest.mark.spark] if "import omnigraph_spark" in text else []
 
 
 @pytest.mark.parametrize("document", _needing())

@@ -29,12 +29,11 @@ def test_there_are_some() -> None:
 
 @each_notebook
 def test_it_was_saved_without_outputs(notebook: Path) -> None:
-    """What was seen once is not what is so today, and tells of the machine it was seen on."""
+    """Outputs grow old, and show the machine that they were made on."""
     for cell in _cells(notebook):
         assert (cell["outputs"], cell["execution_count"]) == ([], None), "".join(cell["source"])
 
 
-@pytest.mark.interop
 @each_notebook
 def test_its_cells_run(notebook: Path, tmp_path: Path) -> None:
     """One after the other, as "run all" does, in plain Python; what a cell shows can be shown."""

@@ -94,7 +94,7 @@ def test_l2_alone_works_and_brings_neither_spark_nor_pytest(tmp_path: Path) -> N
 
 @needs_wheels
 def test_the_page_is_in_the_wheel() -> None:
-    """Whoever installs L2 has every file of ``omnigraph explore``."""
+    """The wheel of L2 has every file of ``omnigraph explore``."""
     folder = "omnigraph_l2/_explore/static"
     source = ROOT / "packages" / "omnigraph-l2" / "src" / folder
     (wheel,) = WHEELS.glob("omnigraph_l2-*.whl")
@@ -113,16 +113,23 @@ def test_the_command_line_is_an_extra(tmp_path: Path) -> None:
     assert said.returncode == 2
     assert "pip install 'omnigraph-l2[cli]'" in said.stderr
     environment = Environment(tmp_path / "env", "omnigraph-l2[cli]")
-    program, place = environment.python.with_name("omnigraph"), tmp_path / "graph"
+    program, location = environment.python.with_name("omnigraph"), tmp_path / "graph"
     assert "load" in _run(program, "--help")
-    _run(program, "init", place)
-    assert '"tables": []' in _run(program, "tables", "--repo", place, "--json")
+    _run(program, "init", location)
+    assert '"tables": []' in _run(program, "tables", "--repo", location, "--json")
 
 
 @needs_wheels
 def test_spark_alone_works(tmp_path: Path) -> None:
-    """A cluster installs the Spark package and gets Spark and L2 with it, but no test tools."""
-    environment = Environment(tmp_path / "env", "omnigraph-spark")
+    """Spark is an extra, because a cluster brings its own; without it one line says so."""
+    bare = Environment(tmp_path / "bare", "omnigraph-spark")
+    assert "pyspark" not in bare.packages()
+    said = subprocess.run(
+        [bare.python, "-I", "-c", "import omnigraph_spark"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "pip install 'omnigraph-spark[pyspark]'" in said.stderr.splitlines()[-1]
+    environment = Environment(tmp_path / "env", "omnigraph-spark[pyspark]")
     modules = "omnigraph_spark, pyspark_omnigraph, pyspark.sql"
     assert environment.run(f"import {modules}; print('ok')").split() == ["ok"]
     installed = environment.packages()
@@ -130,13 +137,59 @@ def test_spark_alone_works(tmp_path: Path) -> None:
     assert installed.isdisjoint({"pytest", "hypothesis"})
 
 
+@needs_wheels
+def test_the_base_of_testing_is_small_and_names_its_extra(tmp_path: Path) -> None:
+    """Gateway, rules and S3 fixtures need no Lance; what needs a graph says what to install."""
+    environment = Environment(tmp_path / "env", "omnigraph-testing[moto]")
+    installed = environment.packages()
+    assert installed.isdisjoint({"omnigraph-l1", "omnigraph-l2", "pylance", "pyarrow"})
+    (tmp_path / "test_it.py").write_text(BASE_STORY)
+    shown = subprocess.run(
+        [environment.python, "-m", "pytest", "-q", "--omnigraph-s3=moto", "-p", "no:cacheprovider"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+    assert "2 passed, 1 error" in shown, shown
+    assert "omnigraph_l2" in shown or "pyarrow" in shown
+    assert "Run: pip install 'omnigraph-testing[graph]'" in shown
+
+
+@needs_wheels
+def test_the_base_of_testing_stays_below_100_mb(tmp_path: Path) -> None:
+    """Its dependencies included, without the extras."""
+    Environment(tmp_path / "env", "omnigraph-testing")
+    size = sum(path.lstat().st_size for path in (tmp_path / "env").rglob("*"))
+    assert size < 100_000_000
+
+
+BASE_STORY = """
+import pytest
+from omnigraph_testing import AtPoint, CutReply, MissingExtra, Rule
+
+
+def test_a_lost_reply(faulty_s3):
+    faulty_s3.inject(Rule(CutReply(), "PUT", times=1))
+    faulty_s3.obstore().put("x", b"1")
+    assert bytes(faulty_s3.obstore().get("x").bytes()) == b"1"
+
+
+def test_imports(omnigraph_crash):
+    assert omnigraph_crash.run(str, 3).value == "3"
+    with pytest.raises(MissingExtra, match="needs omnigraph_l1"):
+        omnigraph_crash.run(str, 3, kill=AtPoint("x"))
+    with pytest.raises(MissingExtra):
+        import omnigraph_testing.contracts.refs
+    with pytest.raises(MissingExtra):
+        from omnigraph_testing import sample_graph
+
+
+def test_a_repository(omnigraph_repo):
+    pass
+"""
 STORY = Path(__file__).parent / "downstream_project.py"
 INSTRUMENTS = {
-    "AtFileOperation", "AtMoment", "AtPoint", "AtRequest", "EXT4_LIKE_DISK", "FaultyRefs",
-    "FaultyStore", "RefRecorder", "RefStoreContract", "RepositoryContract", "Rule", "check",
-    "check_refs", "declare", "expect", "failpoint", "histories", "hold", "inject", "latency",
-    "mark", "power_cuts", "record", "release", "run", "schemas", "start_faulty_s3", "tables",
-    "tracing_problem",
+    "AtMoment", "AtPoint", "AtRequest", "FaultyStore", "RefStoreContract", "RepositoryContract",
+    "Rule", "check", "declare", "expect", "failpoint", "histories", "hold", "inject", "latency",
+    "mark", "release", "run", "schemas", "start_faulty_s3", "tables",
 }  # fmt: skip
 
 
@@ -149,7 +202,13 @@ def test_the_project_elsewhere_uses_every_fixture_and_instrument() -> None:
         if isinstance(node, ast.FunctionDef)
         and any("fixture" in ast.unparse(each) for each in node.decorator_list)
     }
-    assert {"crash", "faulty_s3", "omnigraph_repo", "s3_server", "s3_store"} <= fixtures
+    assert {
+        "faulty_s3",
+        "omnigraph_crash",
+        "omnigraph_repo",
+        "omnigraph_s3_server",
+        "s3_store",
+    } <= fixtures
     story = ast.parse(STORY.read_text())
     used = {each.id for each in ast.walk(story) if isinstance(each, ast.Name)}
     used |= {each.attr for each in ast.walk(story) if isinstance(each, ast.Attribute)}
@@ -161,7 +220,7 @@ def test_the_project_elsewhere_uses_every_fixture_and_instrument() -> None:
 @needs_wheels
 def test_a_project_elsewhere_gets_the_fixtures_by_plain_pytest(tmp_path: Path) -> None:
     """Installing omnigraph-testing is all that a project does; then each of its tests runs."""
-    environment = Environment(tmp_path / "env", "omnigraph-testing[s3,moto]")
+    environment = Environment(tmp_path / "env", "omnigraph-testing[graph,s3,moto]")
     project = tmp_path / "elsewhere"
     project.mkdir()
     (project / "test_mine.py").write_text(STORY.read_text())
@@ -169,7 +228,7 @@ def test_a_project_elsewhere_gets_the_fixtures_by_plain_pytest(tmp_path: Path) -
         (project / path.name).write_text(path.read_text())
     shown = _run(
         environment.python, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider",
-        "--omnigraph-require-s3", "--omnigraph-require-tracing", cwd=project,
+        cwd=project,
     )  # fmt: skip
     assert re.search(r"^\d{2,} passed in", shown, re.MULTILINE), shown
     where = environment.run("import omnigraph_testing as t; print(t.__file__)")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph_l1 import (
     Commit,
     JsonRefs,
-    Place,
+    Location,
     Ref,
     Resolution,
     Staged,
@@ -28,8 +28,8 @@ from omnigraph_l1.errors import CommitConflict, L1Error
 
 def use(schema: pa.Schema, rows: pa.Table) -> int:
     """Everything a user of the table handle writes down."""
-    place: Place = Place.parse("people") / "below"
-    storage: Storage = Storage.resolve(place, {"region": "eu-west-1"})
+    location: Location = Location.parse("people") / "below"
+    storage: Storage = Storage.resolve(location, {"region": "eu-west-1"})
     table: Table = Table.create(storage, schema, durability="full")
     staged: Staged = table.stage_upsert(rows, key="id")
     try:
@@ -72,9 +72,9 @@ def use_retries(table: Table, rows: pa.Table) -> int:
     return retry_conflicts(done.table, lambda newest: newest.count())
 
 
-def use_old_names(place: Place) -> int:
+def use_old_names(location: Location) -> int:
     """A dataset whose version files have names of the old kind."""
-    renamed: int = migrate_version_names(place, storage_options={"region": "eu-west-1"})
+    renamed: int = migrate_version_names(location, storage_options={"region": "eu-west-1"})
     return renamed
 
 

@@ -13,48 +13,30 @@ from omnigraph_l2 import (
     INTERNAL_MANIFEST_SCHEMA_VERSION,
     PUBLISHER_RETRY_BUDGET,
     UNRESOLVED,
-    AddProperty,
-    AddType,
     Branch,
     Branches,
-    ChangeEnds,
-    ChangeIndexes,
     ChangeSet,
-    ChangeUnique,
-    CleanupReport,
     Diff,
     DiffPart,
-    DropProperty,
-    DropType,
     Durability,
     EdgeType,
     EvolvePlan,
-    EvolveStep,
-    Finding,
     Fragment,
     GraphCommit,
     GraphSchema,
     MergedTable,
     MergeKind,
     MergeResult,
-    MigrateReport,
     NodeType,
     OmniGraphError,
-    OptimizedTable,
-    OptimizeOutcome,
-    OptimizeReport,
     ReadTarget,
     RegisterTable,
-    RepairAction,
-    RepairReport,
     Repository,
     Run,
     Runs,
     RunStatus,
-    Severity,
     Snapshot,
     Staged,
-    Swept,
     TableChange,
     TableDiff,
     TableEntry,
@@ -74,6 +56,7 @@ from omnigraph_l2.errors import (
     DanglingEdges,
     DataProblem,
     ExpectedVersionMismatch,
+    ForeignRepository,
     InvalidData,
     MergeConflict,
     MergeConflictKind,
@@ -90,6 +73,28 @@ from omnigraph_l2.interop import (
     view_names,
 )
 from omnigraph_l2.namespace import GraphNamespace
+from omnigraph_l2.reports import (
+    CleanupReport,
+    Finding,
+    MigrateReport,
+    OptimizedTable,
+    OptimizeOutcome,
+    OptimizeReport,
+    RepairAction,
+    RepairReport,
+    Severity,
+    Swept,
+)
+from omnigraph_l2.schema_changes import (
+    AddProperty,
+    AddType,
+    ChangeEnds,
+    ChangeIndexes,
+    ChangeUnique,
+    DropProperty,
+    DropType,
+    EvolveStep,
+)
 
 
 def declare() -> GraphSchema:
@@ -106,11 +111,11 @@ def declare() -> GraphSchema:
     return schema
 
 
-def make_and_open(place: str, options: Mapping[str, str]) -> Repository:
+def make_and_open(location: str, options: Mapping[str, str]) -> Repository:
     """Repositories, and their end."""
-    with Repository.init(place, declare(), storage_options=options, actor="ann") as made:
+    with Repository.init(location, declare(), storage_options=options, actor="ann") as made:
         made.flush()
-    repository: Repository = Repository.open(place, durability=Durability.FULL)
+    repository: Repository = Repository.open(location, durability=Durability.FULL)
     uri: str = repository.uri
     again: Repository = Repository.open(uri, durability="none", storage_options=None, actor=None)
     again.close()
@@ -183,7 +188,7 @@ def look(repository: Repository, moment: datetime) -> list[GraphCommit]:
     )
     dataset: LanceDataset = now.dataset(entry.table_key)
     rows: pa.Table = now.find("node:Person", ["a"], columns=["name"])
-    fitting: pa.RecordBatchReader = now.fitted("node:Person", rows, may_lack_nullable=True)
+    fitting: pa.RecordBatchReader = now.fit_rows("node:Person", rows, may_lack_nullable=True)
     rows = fitting.read_all()
     batches: pa.RecordBatchReader = now.scan("node:Person", filter="id > 'a'", batch_size=100)
     schema: GraphSchema = old.schema
@@ -278,7 +283,7 @@ def look_after(repository: Repository) -> bool:
     report: VerifyReport = repository.verify(tables=["node:Person"], dangling_edges=True)
     findings: tuple[Finding, ...] = report.findings
     worst: Severity | None = findings[0].severity if findings else None
-    done: RepairReport = repository.repair(dry_run=False, align=True)
+    done: RepairReport = repository.repair(dry_run=False)
     actions: tuple[RepairAction, ...] = done.actions
     older: MigrateReport = repository.migrate(dry_run=True)
     oldest: int = min(older.found.values(), default=older.supported)
@@ -290,7 +295,7 @@ def look_after(repository: Repository) -> bool:
 
 
 def handle(error: OmniGraphError) -> str:
-    """Tell errors apart without reading messages."""
+    """Distinguish errors without reading messages."""
     match error:
         case ExpectedVersionMismatch():
             versions: tuple[int, int] = (error.expected, error.actual)
@@ -311,11 +316,18 @@ def handle(error: OmniGraphError) -> str:
 
 def may_have_happened(error: OutcomeUnknown) -> str:
     """Say where to look."""
-    return f"{error.place}: {error.detail}"
+    return f"{error.location}: {error.detail}"
+
+
+def is_foreign(error: ForeignRepository) -> tuple[str, ...]:
+    """Return what was found in a repository of the original program."""
+    files: tuple[str, ...] = error.files
+    datasets: tuple[str, ...] = error.datasets
+    return (error.location, *files, *datasets)
 
 
 def is_too_new(error: UpgradeRequired) -> bool:
-    """Tell what this release knows."""
+    """Show what this release knows."""
     known: int = INTERNAL_MANIFEST_SCHEMA_VERSION
     return error.found > known
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from obstore.store import MemoryStore
 
-from omnigraph_l1 import RefStore
 from omnigraph_testing import (
     AtPoint,
     Crash,
     CutReply,
     DynamoTable,
-    FaultyRefs,
     FaultyS3,
     FaultyStore,
     Injected,
@@ -34,25 +32,24 @@ def test_with_faults(faulty_s3: FaultyS3, s3_store: S3Store) -> None:
     del injected, options, requests, uri
 
 
-def test_without_conditions(dynamodb_table: DynamoTable) -> None:
+def test_without_conditions(omnigraph_dynamodb_table: DynamoTable) -> None:
     """A table that decides versions."""
-    name: str = dynamodb_table.name
-    options: dict[str, str] = dynamodb_table.storage_options
+    name: str = omnigraph_dynamodb_table.name
+    options: dict[str, str] = omnigraph_dynamodb_table.storage_options
     del name, options
 
 
-def test_without_http(store: MemoryStore, refs: RefStore) -> None:
-    """The same levers around a store, and around refs, which stay refs."""
+def test_without_http(store: MemoryStore) -> None:
+    """The same fault controls around a store in this process."""
     faulty_store = FaultyStore(store)
-    wrapped: RefStore = FaultyRefs(refs, timeout=1.0)
     data: bytes = bytes(faulty_store.get("x").bytes())
     with faulty_store.hold("PUT"), faulty_store.expect(max_requests=0):
         paths: list[str] = [each["path"] for chunk in faulty_store.list() for each in chunk]
-    del data, paths, wrapped
+    del data, paths
 
 
-def test_with_crashes(crash: Crash, tmp_path: Path) -> None:
+def test_with_crashes(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Processes that die."""
-    outcome: Outcome = crash.run(str, 3, kill=AtPoint("somewhere"))
+    outcome: Outcome = omnigraph_crash.run(str, 3, kill=AtPoint("somewhere"))
     killed: bool = outcome.killed
     del killed, tmp_path

@@ -1,6 +1,6 @@
 """Tests of a program on omnigraph, as any project can have them.
 
-They need ``pip install 'omnigraph-testing[s3]'``. The fixtures come with it; nothing is configured.
+They need ``pip install 'omnigraph-testing[graph,s3]'``, and no configuration.
 Each test shows one thing that goes wrong in production and hardly ever on a desk.
 """
 
@@ -74,23 +74,23 @@ def test_a_store_that_is_gone_after_the_publish(faulty_s3):
     assert move(repo, ["ann"], "rome").graph_commit_id == unknown.value.commit_id
 
 
-def move_there(place: str) -> None:
+def move_there(location: str) -> None:
     """Do it in a process that is going to die."""
-    with Repository.open(place) as repo:
+    with Repository.open(location) as repo:
         move(repo, ["ann", "bob"], "rome")
 
 
 @pytest.mark.parametrize(
     ("point", "moved"), [("l2.publish.planned", False), ("l2.publish.visible", True)]
 )
-def test_a_crash(crash, tmp_path, point, moved):
+def test_a_crash(omnigraph_crash, tmp_path, point, moved):
     """Killed before the publish nothing has moved, after it both have; the next one works."""
-    place = tmp_path / "graph"
-    with sample_graph(place) as repo:
+    location = tmp_path / "graph"
+    with sample_graph(location) as repo:
         before = homes(repo)
-    outcome = crash.run(move_there, str(place), kill=AtPoint(point))
+    outcome = omnigraph_crash.run(move_there, str(location), kill=AtPoint(point))
     assert outcome.killed, outcome
-    with Repository.open(place) as repo:
+    with Repository.open(location) as repo:
         assert homes(repo) == ({"ann": "rome", "bob": "rome"} if moved else before)
         move(repo, ["ann", "bob"], "rome")
         assert homes(repo) == {"ann": "rome", "bob": "rome"}

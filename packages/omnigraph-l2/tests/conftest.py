@@ -7,13 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from campaign.forked_processes import ForkedCrash, ForkedTracedCrash
+from campaign.traced_crash import TracedCrash
+
 sys.path.insert(0, str(Path(__file__).parent / "shared"))
+
+
+@pytest.fixture
+def omnigraph_crash(tmp_path_factory: pytest.TempPathFactory) -> ForkedCrash:
+    """Return a crash runner whose processes do not import our packages again."""
+    return ForkedCrash(tmp_path_factory.mktemp("crash"))
+
+
+@pytest.fixture
+def traced_crash(traced_crash: TracedCrash) -> ForkedTracedCrash:
+    """Return the same where operations on files are traced, if they can be."""
+    return ForkedTracedCrash(traced_crash.directory)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a writer that is called in the middle of another one not wait for its turn."""
-    monkeypatch.setattr("omnigraph_l2._publishing.turns._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("omnigraph_l2._commit.writer_queue._LOCK_WAIT_SECONDS", 0.0)
 
 
 @pytest.fixture

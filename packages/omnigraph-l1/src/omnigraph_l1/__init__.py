@@ -1,85 +1,35 @@
-"""One Lance dataset at a time, done right. Its errors are in ``omnigraph_l1.errors``."""
+"""Transactional access to one Lance dataset. Its errors are in ``omnigraph_l1.errors``.
 
-from omnigraph_l1._conflicts import ConflictFacts, TransactionKind, conflict
-from omnigraph_l1._lance.failures import classify
-from omnigraph_l1._names import fnv1a64, table_path, type_hash
-from omnigraph_l1._places import Place, Storage
-from omnigraph_l1._refs import JsonRefs, Ref, RefStore, directory_lock
-from omnigraph_l1._resolution import Resolution
-from omnigraph_l1._table import (
-    PRIMARY_KEY,
-    BranchInfo,
-    Caches,
-    Commit,
-    Delta,
-    Durability,
-    FragmentFiles,
-    IndexInfo,
-    IndexKind,
-    Removed,
-    Staged,
-    StoredObject,
-    Table,
-    TagInfo,
-    VersionFile,
-    VersionRecord,
-    WriteTarget,
-    WrittenChanges,
-    WrittenFragments,
-    first_names,
-    list_objects,
-    migrate_version_names,
-    read_object,
-    remove_object,
-    retry_conflicts,
-    time_of_store,
-    unique_branch_name,
-)
-from omnigraph_l1._ulid import new_ulid
-from omnigraph_l1.errors import L1Error
+The public names are listed once, in ``_public_names.py``. They are imported on first use: Lance
+takes a second to import, and ``omnigraph_l1.errors`` does not need it.
+"""
 
-__all__ = [
-    "PRIMARY_KEY",
-    "BranchInfo",
-    "Caches",
-    "Commit",
-    "ConflictFacts",
-    "Delta",
-    "Durability",
-    "FragmentFiles",
-    "IndexInfo",
-    "IndexKind",
-    "JsonRefs",
-    "L1Error",
-    "Place",
-    "Ref",
-    "RefStore",
-    "Removed",
-    "Resolution",
-    "Staged",
-    "Storage",
-    "StoredObject",
-    "Table",
-    "TagInfo",
-    "TransactionKind",
-    "VersionFile",
-    "VersionRecord",
-    "WriteTarget",
-    "WrittenChanges",
-    "WrittenFragments",
-    "classify",
-    "conflict",
-    "directory_lock",
-    "first_names",
-    "fnv1a64",
-    "list_objects",
-    "migrate_version_names",
-    "new_ulid",
-    "read_object",
-    "remove_object",
-    "retry_conflicts",
-    "table_path",
-    "time_of_store",
-    "type_hash",
-    "unique_branch_name",
-]
+import sys
+
+if sys.platform not in {"linux", "darwin"} or sys.maxsize < 2**32 or sys.version_info < (3, 11):
+    _message = "omnigraph-l1 needs Linux or macOS and a 64-bit Python 3.11 or later"
+    raise ImportError(_message)
+
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omnigraph_l1._public_names import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when the first of them is used."""
+    if name == "__all__" or not name.startswith("_"):
+        from omnigraph_l1 import _public_names as public_names  # noqa: PLC0415
+
+        if name == "__all__" or name in public_names.__all__:
+            value: Any = getattr(public_names, name)
+            globals()[name] = value
+            return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    names: list[str] = __getattr__("__all__")
+    return names

@@ -1,6 +1,6 @@
 """Structured events: what was opened, committed, retried, and how long it took.
 
-Always: quiet unless the application configures structlog or the ``omnigraph_l1`` logger of the
+Invariant: quiet unless the application configures structlog or the ``omnigraph_l1`` logger of the
 standard library; never row data, never secrets.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-__all__ = ["emit", "timed"]
+__all__ = ["emit", "time_event"]
 
 _NAME = "omnigraph_l1"
 _standard = logging.getLogger(_NAME)
@@ -22,7 +22,7 @@ _standard.addHandler(logging.NullHandler())
 
 
 def emit(event: str, **fields: Any) -> None:
-    """Tell that ``event`` happened."""
+    """Log that ``event`` happened."""
     if structlog.is_configured():
         structlog.get_logger(_NAME).debug(event, **fields)
     elif _standard.isEnabledFor(logging.DEBUG):
@@ -30,8 +30,8 @@ def emit(event: str, **fields: Any) -> None:
 
 
 @contextmanager
-def timed(event: str, **fields: Any) -> Iterator[dict[str, Any]]:
-    """Tell that ``event`` happened, when the block is left, with its seconds and its outcome.
+def time_event(event: str, **fields: Any) -> Iterator[dict[str, Any]]:
+    """Log that ``event`` happened when the block is left, with its seconds and its error.
 
     The block may add fields to the dictionary that it is given.
     """

@@ -2,12 +2,12 @@
 
 * ``BadInput``: the call is wrong; change the call.
 * ``NotFound``, ``AlreadyExists``: the named thing is (not) there; choose another, or make it.
-* ``Conflict``: somebody else was first; look again, then perhaps try again.
+* ``Conflict``: another writer was first; refresh, then perhaps try again.
 * ``OutcomeUnknown``: the reply was lost; look for the id before doing it again.
 * ``StorageError``: the store did not do it; mend the store, the credentials or the disk.
 * ``CorruptDataset``, ``UsedAfterFork``: stop, a person is needed.
 
-Always: each class derives from ``L1Error``, carries typed attributes, keeps its ``kind`` for
+Invariant: each class derives from ``L1Error``, carries typed attributes, keeps its ``kind`` for
 ever, survives pickling, and says what was expected, what was found and what to do. No message
 contains a secret. What Lance or obstore raised is chained as ``__cause__``.
 """
@@ -18,14 +18,15 @@ from omnigraph_l1._errors.bad_input import (
     FailpointMisuse,
     InvalidData,
     InvalidFilter,
+    InvalidLocation,
     InvalidName,
-    InvalidPlace,
     InvalidRequest,
     InvalidStorageOptions,
     WrongVersionStore,
 )
 from omnigraph_l1._errors.base import (
     L1Error,
+    OmniGraphError,
 )
 from omnigraph_l1._errors.conflict import (
     CommitConflict,
@@ -41,9 +42,10 @@ from omnigraph_l1._errors.damage import (
     CorruptRef,
     MixedVersionNames,
     MovedDataset,
+    UnsupportedPylance,
     UsedAfterFork,
 )
-from omnigraph_l1._errors.presence import (
+from omnigraph_l1._errors.not_found_or_exists import (
     AlreadyExists,
     BranchExists,
     DatasetExists,
@@ -80,8 +82,8 @@ __all__ = [
     "FailpointMisuse",
     "InvalidData",
     "InvalidFilter",
+    "InvalidLocation",
     "InvalidName",
-    "InvalidPlace",
     "InvalidRequest",
     "InvalidStorageOptions",
     "L1Error",
@@ -89,6 +91,7 @@ __all__ = [
     "MovedDataset",
     "NotADataset",
     "NotFound",
+    "OmniGraphError",
     "OutcomeUnknown",
     "RefChanged",
     "RefExists",
@@ -104,6 +107,7 @@ __all__ = [
     "UnknownTag",
     "UnknownVersion",
     "UnsafeStore",
+    "UnsupportedPylance",
     "UsedAfterFork",
     "WrongVersionStore",
 ]

@@ -1,4 +1,7 @@
-"""Which pairs of operations and which conditions of the rules a set of meetings covers."""
+"""Which pairs of operations and which conditions of the rules a set of meetings covers.
+
+White-box: the conditions are those of the private table of rules.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from omnigraph_l1 import TransactionKind
-from omnigraph_l1._conflicts.evaluating import rules_between
-from omnigraph_l1._conflicts.facts import Fact
-from omnigraph_l1._conflicts.rules import ALWAYS, Clause
+from omnigraph_l1._conflict_matrix import ALWAYS, Clause, Fact, rules_between
 
 from .meetings import Meeting
 
@@ -18,7 +19,7 @@ Want = tuple[TransactionKind, TransactionKind, str, Fact | None]
 
 
 def clauses(pair: Pair) -> Iterator[Clause]:
-    """Give the conditions of a pair's rules."""
+    """Return the conditions of a pair's rules."""
     for rule in rules_between(*pair):
         if rule.when != ALWAYS:
             yield from rule.when
@@ -32,7 +33,7 @@ def named(clause: Clause) -> str:
 
 
 def wanted() -> set[Want]:
-    """Give all that should be covered: each condition fulfilled, and failing by each fact."""
+    """Return all that should be covered: each condition fulfilled, and failing by each fact."""
     return {
         (*pair, named(clause), fact)
         for pair in product(TransactionKind, TransactionKind)
@@ -42,7 +43,7 @@ def wanted() -> set[Want]:
 
 
 def covered(meetings: Iterable[Meeting]) -> tuple[set[Pair], set[Want]]:
-    """Give what these meetings cover. A compaction counts as its second commit, the Rewrite."""
+    """Return what these meetings cover. A compaction counts as its second commit, the Rewrite."""
     pairs, conditions = set(), set()
     for meeting in meetings:
         pair = meeting.pairs[-1]

@@ -145,12 +145,12 @@ MEETINGS = tuple(
 )
 
 
-def stage(place: Path, scene: Scene) -> None:
+def stage(location: Path, scene: Scene) -> None:
     """Make the dataset of a scene."""
     stable = scene in {Scene.STABLE, Scene.KEYED}
     dataset = lance.write_dataset(
         people("a", "b", schema=KEYED if scene is Scene.KEYED else PLAIN),
-        str(place),
+        str(location),
         data_storage_version="2.2",
         enable_stable_row_ids=stable,
     )
@@ -159,12 +159,12 @@ def stage(place: Path, scene: Scene) -> None:
     if not stable:
         dataset.create_scalar_index("x", "BTREE")
     if scene is Scene.REUSE:
-        OPERATIONS["deferred c d"].step(lance.dataset(str(place)))
+        OPERATIONS["deferred c d"].step(lance.dataset(str(location)))
 
 
-def meet(place: Path, meeting: Meeting) -> Resolution:
+def meet(location: Path, meeting: Meeting) -> Resolution:
     """Let two handles commit, one after the other, and tell how the second one fared."""
-    mine, other = _opened(place), _opened(place)
+    mine, other = _opened(location), _opened(location)
     OPERATIONS[meeting.theirs].step(other)
     try:
         OPERATIONS[meeting.ours].step(mine)
@@ -176,10 +176,10 @@ def meet(place: Path, meeting: Meeting) -> Resolution:
     return Resolution.COMPATIBLE
 
 
-def _opened(place: Path) -> LanceDataset:
-    return lance.dataset(str(place))
+def _opened(location: Path) -> LanceDataset:
+    return lance.dataset(str(location))
 
 
 def lands(outcome: Resolution) -> bool:
-    """Tell whether ours is in a version then; combined or not, that looks the same."""
+    """Return whether ours is in a version then; combined or not, that looks the same."""
     return outcome in {Resolution.COMPATIBLE, Resolution.REBASABLE}

@@ -16,10 +16,9 @@ import pytest
 from lance import LanceDataset, LanceOperation
 
 from omnigraph_l1 import Resolution, Table, TransactionKind
-from omnigraph_l1._conflicts.coverage import BY_HAND, NOT_RUN, RUN
-from omnigraph_l1._conflicts.deviations import DEVIATIONS, OBSERVED_WITH, UNSPECIFIED
 
 from .covering import covered, wanted
+from .matrix_page import BY_HAND, DEVIATIONS, NOT_RUN, OBSERVED_WITH, RUN, UNSPECIFIED
 from .meetings import MEETINGS, Meeting, Scene, lands, meet, stage
 from .operations import EVERYWHERE, OPERATIONS
 
@@ -38,14 +37,14 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> dict[Scene, Path]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
+def location(tmp_path: Path) -> Iterator[Path]:
     """Where a meeting takes place; removed, because there are many."""
     yield tmp_path / "t"
     shutil.rmtree(tmp_path / "t", ignore_errors=True)
 
 
 def _listed() -> Iterator[tuple[str, tuple[Resolution, Resolution]]]:
-    """Give each meeting that deviates, with what is specified and what was seen."""
+    """Return each meeting that deviates, with what is specified and what was seen."""
     for one in DEVIATIONS:
         for line in one.seen:
             names, mark, scene = line.partition(" (")
@@ -59,14 +58,14 @@ LISTED = dict(_listed())
 
 @pytest.mark.parametrize("ours", MEETINGS_OF)
 def test_all_ends_as_specified_or_as_it_is_listed(
-    ours: str, scenes: dict[Scene, Path], place: Path
+    ours: str, scenes: dict[Scene, Path], location: Path
 ) -> None:
     """Each meeting, for real: it ends as the rules say, or deviates just as the list says."""
     wrong = {}
     for meeting in MEETINGS_OF[ours]:
-        shutil.copytree(scenes[meeting.scene], place)
-        found = meet(place, meeting)
-        shutil.rmtree(place)
+        shutil.copytree(scenes[meeting.scene], location)
+        found = meet(location, meeting)
+        shutil.rmtree(location)
         specified, expected = LISTED.get(str(meeting), (meeting.specified,) * 2)
         assert specified is meeting.specified, f"{meeting}: the rules say {meeting.specified} now"
         if found is not expected and not (lands(found) and lands(expected)):
@@ -127,7 +126,7 @@ def test_the_page_says_how_many_were_run() -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_is_of_the_kind_that_it_is_taken_for(
-    name: str, scenes: dict[Scene, Path], place: Path
+    name: str, scenes: dict[Scene, Path], location: Path
 ) -> None:
     """Lance's own record of the commit says which, also where it was written by hand."""
     scene = Scene.KEYED if "insert" in name else Scene.STABLE
@@ -135,10 +134,10 @@ def test_an_operation_is_of_the_kind_that_it_is_taken_for(
         scene = Scene.PLAIN
     if "reuse" in name:
         scene = Scene.REUSE
-    shutil.copytree(scenes[scene], place)
-    before = lance.dataset(str(place)).version
-    OPERATIONS[name].step(lance.dataset(str(place)))
-    table = Table.open(place)
+    shutil.copytree(scenes[scene], location)
+    before = lance.dataset(str(location)).version
+    OPERATIONS[name].step(lance.dataset(str(location)))
+    table = Table.open(location)
     records = list(table.history(limit=table.version - before))[::-1]
     kinds = tuple(record.kind for record in records)
     if name == "reserve":
@@ -147,26 +146,26 @@ def test_an_operation_is_of_the_kind_that_it_is_taken_for(
 
 
 def test_what_a_handle_was_opened_on_is_what_both_met_on(
-    scenes: dict[Scene, Path], place: Path
+    scenes: dict[Scene, Path], location: Path
 ) -> None:
     """Theirs comes between: both were computed on one version, and two are made."""
-    shutil.copytree(scenes[Scene.STABLE], place)
-    before = lance.dataset(str(place)).version
-    assert meet(place, Meeting("append", "delete a")) is Resolution.COMPATIBLE
-    records = list(Table.open(place).history(limit=2))
+    shutil.copytree(scenes[Scene.STABLE], location)
+    before = lance.dataset(str(location)).version
+    assert meet(location, Meeting("append", "delete a")) is Resolution.COMPATIBLE
+    records = list(Table.open(location).history(limit=2))
     assert [record.operation for record in records] == ["Append", "Delete"]
     assert [record.version for record in records] == [before + 2, before + 1]
     assert [record.read_version for record in records] == [before, before]
 
 
-def test_a_clone_is_refused_over_a_dataset(scenes: dict[Scene, Path], place: Path) -> None:
+def test_a_clone_is_refused_over_a_dataset(scenes: dict[Scene, Path], location: Path) -> None:
     """Whatever came first: it stands as not run for that. Nothing is committed."""
-    shutil.copytree(scenes[Scene.STABLE], place)
-    handle = lance.dataset(str(place))
+    shutil.copytree(scenes[Scene.STABLE], location)
+    handle = lance.dataset(str(location))
     clone = LanceOperation.Clone(True, None, 1, str(scenes[Scene.PLAIN]), None)
     with pytest.raises(OSError, match="Clone operation should not enter build_manifest"):
         LanceDataset.commit(handle, clone, read_version=handle.version, max_retries=0)
-    assert lance.dataset(str(place)).version == handle.version
+    assert lance.dataset(str(location)).version == handle.version
 
 
 def test_operations_are_all_known() -> None:

@@ -1,4 +1,8 @@
-"""What holds for all pairs of operations and all facts."""
+"""What holds for all pairs of operations and all facts.
+
+White-box: the facts on which a pair depends are read from the private table of rules, a pure
+module, so that every answer to each of them can be tried.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph_l1 import ConflictFacts, Resolution, TransactionKind, conflict
-from omnigraph_l1._conflicts.evaluating import rules_between
-from omnigraph_l1._conflicts.facts import Fact
-from omnigraph_l1._conflicts.rules import RULES
+from omnigraph_l1._conflict_matrix import RULES, Fact, rules_between
 from omnigraph_l1.errors import InvalidName
 
 # Written down once more, and not taken from the code.
@@ -107,7 +109,7 @@ def test_only_facts_that_a_rule_names_count(
 
 
 def test_nothing_is_known_by_default() -> None:
-    """Facts that are left out are unknown, all or some, and can be given by their place."""
+    """Facts that are left out are unknown, all or some, and can be given by their location."""
     ours, theirs = TransactionKind.DELETE, TransactionKind.REWRITE
     assert conflict(ours, theirs) is conflict(ours, theirs, ConflictFacts())
     assert conflict(ours, theirs, facts=ConflictFacts(overlap=None)) is Resolution.RETRYABLE
@@ -148,5 +150,5 @@ def test_a_fact_is_true_false_or_none(value: object) -> None:
 @pytest.mark.parametrize("pair", [("Append", TransactionKind.DELETE), (TransactionKind.DELETE, 3)])
 def test_what_is_no_kind_is_refused(pair: Any) -> None:
     """A name or a number in the place of a kind is no unlisted pair: it is an error of ours."""
-    with pytest.raises(InvalidName, match=r"'(Append|3)' cannot be .* TransactionKind.APPEND"):
+    with pytest.raises(InvalidName, match=r"'(Append|3)': .* TransactionKind.APPEND"):
         conflict(*pair)

@@ -1,11 +1,14 @@
-"""Each sentence of Lance's transaction specification, as examples that hold and that do not."""
+"""Each sentence of Lance's transaction specification, as examples that hold and that do not.
+
+White-box: each row of the private table of rules has an example here.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from omnigraph_l1 import ConflictFacts, Resolution, TransactionKind, conflict
-from omnigraph_l1._conflicts.rules import RULES
+from omnigraph_l1._conflict_matrix import RULES
 
 Example = tuple[str, str, dict[str, bool], str]
 

@@ -1,4 +1,7 @@
-"""What makes Lance say each of the texts by which its failures are recognised."""
+"""What makes Lance say each of the texts by which its failures are recognised.
+
+White-box: the texts are a private table, and each entry of it has to be provoked.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import write_fragments
 from lance.optimize import Compaction, CompactionOptions
 
-from omnigraph_l1._lance import failures
-from omnigraph_l1._lance.failures import symptom
+from omnigraph_l1._lance.lance_failures import _TEXTS as TEXTS
+from omnigraph_l1._lance.lance_failures import Symptom, symptom
 from omnigraph_testing import Answer, CutRequest, Effect
 
 KEY = {"lance-schema:unenforced-primary-key": "true"}
@@ -28,10 +31,10 @@ def rows(*ids: str, x: int = 1) -> pa.Table:
     return pa.table({"id": list(ids), "x": [x] * len(ids)}, schema=SCHEMA)
 
 
-def make(place: Path | str, *ids: str, options: dict[str, str] | None = None) -> LanceDataset:
+def make(location: Path | str, *ids: str, options: dict[str, str] | None = None) -> LanceDataset:
     """Make a dataset of one version."""
     return lance.write_dataset(
-        rows(*ids), str(place), storage_options=options, data_storage_version="2.2"
+        rows(*ids), str(location), storage_options=options, data_storage_version="2.2"
     )
 
 
@@ -244,8 +247,12 @@ OTHERWISE = {
 }
 
 
+BY_NUMBER = {Symptom.FULL}
+"""Known by the number that the operating system gives, and by no text."""
+
+
 def provoked(call: Callable[[], object]) -> BaseException:
-    """Give what the call raises: a panic of Lance is no ``Exception``."""
+    """Return what the call raises: a panic of Lance is no ``Exception``."""
     with pytest.raises(BaseException) as caught:  # noqa: PT011
         call()
     return caught.value
@@ -253,10 +260,8 @@ def provoked(call: Callable[[], object]) -> BaseException:
 
 def recognised(error: BaseException, text: str) -> None:
     """The failure bears this text, and it is this text that gives it its meaning."""
-    meaning, pattern = next(
-        (meaning, pattern) for meaning, pattern in failures._TEXTS if pattern == text
-    )
+    meaning, pattern = next((meaning, pattern) for meaning, pattern in TEXTS if pattern == text)
     assert re.search(pattern, str(error), re.IGNORECASE), f"{type(error).__name__}: {error}"
     assert symptom(error) is meaning, str(error)
-    before = [other for _, other in failures._TEXTS[: failures._TEXTS.index((meaning, pattern))]]
+    before = [other for _, other in TEXTS[: TEXTS.index((meaning, pattern))]]
     assert not [one for one in before if re.search(one, str(error), re.IGNORECASE)]

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from omnigraph_l1 import JsonRefs, Ref, new_ulid
-from omnigraph_l1.errors import RefChanged, RefExists, RefNotFound
-from omnigraph_testing.histories import (
+from campaign.refs import (
     ABSENT,
-    Outcome,
     RefAction,
     RefAnswer,
     RefCall,
@@ -21,6 +18,9 @@ from omnigraph_testing.histories import (
     check_refs,
     read_ref_journals,
 )
+from omnigraph_l1 import JsonRefs, Ref, new_ulid
+from omnigraph_l1.errors import RefChanged, RefExists, RefNotFound
+from omnigraph_testing.histories import Outcome
 
 __all__ = ["RecordedRefs", "judged"]
 

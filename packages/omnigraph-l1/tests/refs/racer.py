@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[4]))  # for campaign
 
 from _recorded import RecordedRefs
 

@@ -17,7 +17,7 @@ class TestMemory(RefStoreContract):
 
     @pytest.fixture
     def refs(self) -> RefStore:
-        """Give an empty store."""
+        """Return an empty store."""
         return JsonRefs.in_memory()
 
 
@@ -26,12 +26,12 @@ class TestLocal(RefStoreContract):
 
     @pytest.fixture
     def refs(self, tmp_path: Path) -> RefStore:
-        """Give an empty directory, deep down, with a name that needs care."""
+        """Return an empty directory, deep down, with a name that needs care."""
         return JsonRefs.open(tmp_path / "re po%20", "_refs/branches")
 
     @pytest.fixture
     def other(self, refs: RefStore) -> RefStore:
-        """Give a handle as another process would have it."""
+        """Return a handle as another process would have it."""
         other: RefStore = pickle.loads(pickle.dumps(refs))
         return other
 
@@ -41,7 +41,7 @@ class TestLocalUnflushed(RefStoreContract):
 
     @pytest.fixture
     def refs(self, tmp_path: Path) -> RefStore:
-        """Give an empty directory."""
+        """Return an empty directory."""
         return JsonRefs.open(tmp_path, durability="none")
 
 
@@ -54,55 +54,35 @@ class TestS3(RefStoreContract):
 
     @pytest.fixture
     def refs(self, s3_store: S3Store) -> RefStore:
-        """Give an empty prefix, deep down, with a name that needs care."""
+        """Return an empty prefix, deep down, with a name that needs care."""
         storage = Storage.resolve(s3_store.uri("re po%25"), s3_store.storage_options)
         return JsonRefs.open(storage, "_refs/branches")
 
     @pytest.fixture
     def other(self, refs: RefStore) -> RefStore:
-        """Give a handle as another process would have it."""
-        other: RefStore = pickle.loads(pickle.dumps(refs))
-        return other
-
-
-class TestSqlite(RefStoreContract):
-    """In a SQLite file, for a bucket that is never asked."""
-
-    examples = 20
-
-    @pytest.fixture
-    def refs(self, tmp_path: Path) -> RefStore:
-        """Give an empty file, with a name that needs care."""
-        options = {"aws_region": "r", "version_store": f"sqlite://{tmp_path}/v%2525 s.db"}
-        refs = JsonRefs.open(Storage.resolve("s3://nowhere/x", options), "_refs/branches")
-        refs.probe()
-        return refs
-
-    @pytest.fixture
-    def other(self, refs: RefStore) -> RefStore:
-        """Give a handle as another process would have it."""
+        """Return a handle as another process would have it."""
         other: RefStore = pickle.loads(pickle.dumps(refs))
         return other
 
 
 class TestDynamo(RefStoreContract):
-    """In the DynamoDB table of a place."""
+    """In the DynamoDB table of a location."""
 
     examples = 8
     racers = 3
     rounds = 5
 
     @pytest.fixture
-    def refs(self, dynamodb_table: DynamoTable, s3_store: S3Store) -> RefStore:
-        """Give an empty table."""
+    def refs(self, omnigraph_dynamodb_table: DynamoTable, s3_store: S3Store) -> RefStore:
+        """Return an empty table."""
         uri = s3_store.uri("a b").replace("s3://", "s3+ddb://")
-        options = {**s3_store.storage_options, **dynamodb_table.storage_options}
-        where = Storage.resolve(f"{uri}?ddbTableName={dynamodb_table.name}", options)
+        options = {**s3_store.storage_options, **omnigraph_dynamodb_table.storage_options}
+        where = Storage.resolve(f"{uri}?ddbTableName={omnigraph_dynamodb_table.name}", options)
         return JsonRefs.open(where, "_refs/branches")
 
     @pytest.fixture
     def other(self, refs: RefStore) -> RefStore:
-        """Give a handle as another process would have it."""
+        """Return a handle as another process would have it."""
         other: RefStore = pickle.loads(pickle.dumps(refs))
         return other
 
@@ -114,6 +94,6 @@ class TestS3NamesNotReused(TestS3):
 
     @pytest.fixture
     def refs(self, s3_store: S3Store) -> RefStore:
-        """Give an empty prefix."""
+        """Return an empty prefix."""
         storage = Storage.resolve(s3_store.uri(), s3_store.storage_options)
         return JsonRefs.open(storage, "_refs/leases", reuse_names=False)

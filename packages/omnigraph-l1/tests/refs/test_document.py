@@ -1,8 +1,7 @@
-"""A document of a ref comes back as it was composed; anything else is CorruptRef."""
+"""A document of a ref comes back as it was written; anything else is CorruptRef."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +10,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph_l1 import JsonRefs
-from omnigraph_l1._refs.document import REMEMBERED, Document, check_value, compose, parse
 from omnigraph_l1.errors import CorruptRef
 from omnigraph_testing.contracts.refs import ref_values
 
-
-def _follow(before: Document | None, value: dict[str, Any], write_id: str) -> Document:
-    data = compose(check_value("here", "name", value), write_id=write_id, before=before)
-    return parse("here", "name", data, "token")
+REMEMBERED = 16
+"""So many writes before the last one are known."""
 
 
 @given(st.lists(ref_values(), min_size=1, max_size=REMEMBERED + 5))
 def test_a_document_remembers_the_writes_before_it(values: list[dict[str, Any]]) -> None:
     """Each document has its value and the ids of the last writes, newest first."""
-    document: Document | None = None
+    refs = JsonRefs.in_memory()
+    ref = refs.create("name", values[0], write_id="write-0")
     for number, value in enumerate(values):
-        document = _follow(document, value, f"write-{number}")
-        assert json.loads(document.text) == value
+        if number:
+            ref = refs.replace(ref, value, write_id=f"write-{number}")
+        found = refs.get("name")
+        assert found == ref
+        assert found is not None
+        assert found.value == value
         before = [f"write-{earlier}" for earlier in reversed(range(number))]
-        assert list(document.earlier_writes) == before[:REMEMBERED]
-        assert document.writes[0] == f"write-{number}"
-        assert document.is_ours
+        assert list(found.earlier_writes) == before[:REMEMBERED]
+        assert found.write_id == f"write-{number}"
+        for earlier in range(number + 1):
+            remembered = number - earlier <= REMEMBERED
+            assert refs.wrote("name", f"write-{earlier}") is remembered
+            assert found.follows(f"write-{earlier}") is remembered
 
 
-def test_a_document_of_another_program_has_a_digest_for_an_id() -> None:
-    """Without a write id the bytes stand for one, so that it can be told apart and replaced."""
-    one = parse("here", "name", b'{"name": "main"}', "")
-    two = parse("here", "name", b'{"name": "Main"}', "")
-    assert json.loads(one.text) == {"name": "main"}
+def test_a_document_of_another_program_has_a_digest_for_an_id(tmp_path: Path) -> None:
+    """Without a write id the bytes stand for one, so that it can be recognised and replaced."""
+    refs = JsonRefs.open(tmp_path)
+    (tmp_path / "one.json").write_bytes(b'{"name": "main"}')
+    (tmp_path / "two.json").write_bytes(b'{"name": "Main"}')
+    one, two = refs.list()
+    assert one.value == {"name": "main"}
     assert one.write_id.startswith("sha256-")
     assert one.write_id != two.write_id
-    assert not one.is_ours
-    assert _follow(one, {}, "ours").earlier_writes == (one.write_id,)
+    assert refs.replace(one, {}).earlier_writes == (one.write_id,)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +65,13 @@ def test_a_document_of_another_program_has_a_digest_for_an_id() -> None:
         b"[" * 100_000,
     ],
 )
-def test_damaged_documents_are_named(data: bytes) -> None:
-    """What is no document of ours or of anybody is CorruptRef, which names place and ref."""
+def test_damaged_documents_are_named(tmp_path: Path, data: bytes) -> None:
+    """What is no document of any program is CorruptRef, which names location and ref."""
+    (tmp_path / "main.json").write_bytes(data)
+    refs = JsonRefs.open(tmp_path)
     with pytest.raises(CorruptRef) as caught:
-        parse("here", "main", data, "")
-    assert (caught.value.place, caught.value.name) == ("here", "main")
+        refs.get("main")
+    assert (caught.value.location, caught.value.name) == (refs.location, "main")
 
 
 def test_names_are_listed_without_reading(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.refs import RefCall, check_refs, read_ref_journals
 from omnigraph_l1 import JsonRefs, Storage
 from omnigraph_testing import (
     Answer,
@@ -29,46 +30,40 @@ from omnigraph_testing import (
     S3Store,
     Twice,
 )
-from omnigraph_testing.histories import (
-    AnomalyKind,
-    Outcome,
-    RefCall,
-    check_refs,
-    read_ref_journals,
-)
+from omnigraph_testing.histories import AnomalyKind, Outcome
 
 from ._recorded import RecordedRefs, judged
 
 NAME = "contended/ref"
 
 
-def change(place: str, options: dict[str, str], journals: str, who: str, changes: int) -> None:
+def change(location: str, options: dict[str, str], journals: str, who: str, changes: int) -> None:
     """Change the ref so many times, unless killed before."""
-    recorded = opened(place, options, journals, who)
+    recorded = opened(location, options, journals, who)
     for number in range(changes):
         recorded.change(number)
     recorded.read()
 
 
 def change_until_beaten(
-    place: str, options: dict[str, str], journals: str, who: str, changes: int
+    location: str, options: dict[str, str], journals: str, who: str, changes: int
 ) -> None:
     """Change the ref so many times, and go on until somebody was once in the way."""
-    recorded = opened(place, options, journals, who)
+    recorded = opened(location, options, journals, who)
     outcomes = [recorded.change(number) for number in range(changes)]
     while Outcome.FAILED not in outcomes and len(outcomes) < 100 * changes:
         outcomes.append(recorded.change(len(outcomes)))
     recorded.read()
 
 
-def opened(place: str, options: dict[str, str], journals: str, who: str) -> RecordedRefs:
-    """Open the refs of a place."""
-    refs = JsonRefs.open(Storage.resolve(place, options), "_refs", durability="none")
+def opened(location: str, options: dict[str, str], journals: str, who: str) -> RecordedRefs:
+    """Open the refs of a location."""
+    refs = JsonRefs.open(Storage.resolve(location, options), "_refs", durability="none")
     return RecordedRefs(refs, NAME, journals, who)
 
 
 def compete(
-    crash: Crash, place: str, options: dict[str, str], journals: Path, *, changes: int
+    crash: Crash, location: str, options: dict[str, str], journals: Path, *, changes: int
 ) -> list[RefCall]:
     """Let three processes change the ref at once; one is killed again and again meanwhile."""
     stop = threading.Event()
@@ -78,14 +73,14 @@ def compete(
         times = 0
         while times < 2 or not stop.is_set():
             kill = AtMoment(times, within=0.4)
-            crash.run(change, place, options, str(journals), f"dying-{times}", 10**6, kill=kill)
+            crash.run(change, location, options, str(journals), f"dying-{times}", 10**6, kill=kill)
             times += 1
         return times
 
     with ThreadPoolExecutor(3) as pool:
         dying = pool.submit(killed_again_and_again)
         living = [
-            pool.submit(work, change_until_beaten, place, options, str(journals), who, changes)
+            pool.submit(work, change_until_beaten, location, options, str(journals), who, changes)
             for who in ("one", "other")
         ]
         try:
@@ -98,15 +93,17 @@ def compete(
 
 @pytest.mark.parametrize("where", ["local", "s3"])
 def test_processes_that_compete_and_are_killed(
-    crash: Crash, tmp_path: Path, s3_store: S3Store, where: str
+    omnigraph_crash: Crash, tmp_path: Path, s3_store: S3Store, where: str
 ) -> None:
     """Two processes work, others die in the middle of it: what all were told has an order."""
-    place, options = str(tmp_path / "repo"), {}
+    location, options = str(tmp_path / "repo"), {}
     if where == "s3":
-        place, options = s3_store.uri(), s3_store.storage_options
+        location, options = s3_store.uri(), s3_store.storage_options
     journals = tmp_path / "journals"
     journals.mkdir()
-    calls = compete(crash, place, options, journals, changes=400 if where == "local" else 60)
+    calls = compete(
+        omnigraph_crash, location, options, journals, changes=400 if where == "local" else 60
+    )
     outcomes = Counter(call.outcome for call in calls)
     assert outcomes[Outcome.OK] > 100
     assert outcomes[Outcome.FAILED] > 0, "nobody was in anybody's way"

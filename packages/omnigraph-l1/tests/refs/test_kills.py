@@ -1,6 +1,6 @@
 """Processes that are killed in the middle of a change leave nothing that blocks, and nothing torn.
 
-The places are named, so each is hit for certain; random moments come on top.
+The locations are named, so each is hit for certain; random moments come on top.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from sizes import FULL_SIZE, commit_seed, sized
 
+from campaign.power_cuts import EXT4_LIKE_DISK, STRICT_DISK, DiskModel
+from campaign.traced_crash import TracedCrash
+from campaign.tracing.file_operation_kill import AtFileOperation
 from omnigraph_l1 import JsonRefs, Ref, Storage
-from omnigraph_testing import (
-    EXT4_LIKE_DISK,
-    STRICT_DISK,
-    AtFileOperation,
-    AtMoment,
-    AtPoint,
-    Crash,
-    DiskModel,
-    S3Store,
-    mark,
-)
+from omnigraph_testing import AtMoment, AtPoint, Crash, S3Store, mark
 
 NAME = "a/b"
 LONG = "x" * 20_000
@@ -31,26 +25,26 @@ SECONDS = 5.0
 """More than anything of a dead process may cost a living one."""
 
 
-def create(place: Path) -> None:
+def create(location: Path) -> None:
     """Create the ref."""
-    JsonRefs.open(place, "_refs").create(NAME, {"by": "the dead", "long": LONG})
+    JsonRefs.open(location, "_refs").create(NAME, {"by": "the dead", "long": LONG})
 
 
-def replace(place: Path) -> None:
+def replace(location: Path) -> None:
     """Replace the ref."""
-    refs = JsonRefs.open(place, "_refs")
+    refs = JsonRefs.open(location, "_refs")
     refs.replace(_there(refs), {"by": "the dead", "long": LONG})
 
 
-def delete(place: Path) -> None:
+def delete(location: Path) -> None:
     """Delete the ref."""
-    refs = JsonRefs.open(place, "_refs")
+    refs = JsonRefs.open(location, "_refs")
     refs.delete(_there(refs))
 
 
-def change_for_ever(place: Path) -> None:
+def change_for_ever(location: Path) -> None:
     """Create, replace and delete until killed."""
-    refs = JsonRefs.open(place, "_refs", durability="none")
+    refs = JsonRefs.open(location, "_refs", durability="none")
     number = 0
     while True:
         number += 1
@@ -66,14 +60,14 @@ def _there(refs: JsonRefs) -> Ref:
     return ref
 
 
-def _with_a_ref(place: Path) -> Sequence[Path]:
-    JsonRefs.open(place, "_refs").create(NAME, {"by": "the living"})
-    return [place]
+def _with_a_ref(location: Path) -> Sequence[Path]:
+    JsonRefs.open(location, "_refs").create(NAME, {"by": "the living"})
+    return [location]
 
 
-def _check_what_is_left(place: Path) -> Ref | None:
+def _check_what_is_left(location: Path) -> Ref | None:
     """Readers see a whole document or none; a writer is not kept waiting; no litter is left."""
-    refs = JsonRefs.open(place, "_refs")
+    refs = JsonRefs.open(location, "_refs")
     found = refs.get(NAME)
     listed = refs.list()
     assert listed == (() if found is None else (found,))
@@ -85,7 +79,7 @@ def _check_what_is_left(place: Path) -> Ref | None:
     )
     assert time.monotonic() - started < SECONDS
     assert refs.get(NAME) == living
-    assert list((place / "_refs" / ".side").iterdir()) == []
+    assert list((location / "_refs" / ".side").iterdir()) == []
     return found
 
 
@@ -102,7 +96,7 @@ CHANGES = pytest.mark.parametrize(
 
 @CHANGES
 def test_killed_at_every_named_step(
-    crash: Crash,
+    omnigraph_crash: Crash,
     change: Callable[[Path], None],
     prepare: Callable[[Path], Sequence[Path]] | None,
     before: str | None,
@@ -112,8 +106,8 @@ def test_killed_at_every_named_step(
     next writer goes on at once. It has happened once the document has its name.
     """
     killed_at: dict[str, str | None] = {}
-    for crashed in crash.everywhere(change, prepare=prepare):
-        found = _check_what_is_left(crashed.place)
+    for crashed in omnigraph_crash.everywhere(change, prepare=prepare):
+        found = _check_what_is_left(crashed.directory)
         assert isinstance(crashed.kill, AtPoint)
         killed_at[crashed.kill.point] = None if found is None else found.value["by"]
     last = {"refs.local.named", "refs.local.removed", "refs.local.settled"} & set(killed_at)
@@ -126,7 +120,7 @@ def test_killed_at_every_named_step(
 
 @CHANGES
 def test_killed_at_file_operations(
-    crash: Crash,
+    traced_crash: TracedCrash,
     change: Callable[[Path], None],
     prepare: Callable[[Path], Sequence[Path]] | None,
     before: str | None,
@@ -134,38 +128,41 @@ def test_killed_at_file_operations(
 ) -> None:
     """Killed at each operation on files in turn: before or after, never in between."""
     seen = set()
-    for crashed in crash.everywhere(change, prepare=prepare, by="file operations", limit=10):
-        found = _check_what_is_left(crashed.place)
+    for crashed in traced_crash.everywhere(
+        change, prepare=prepare, by="file operations", limit=sized(3, 10), seed=commit_seed()
+    ):
+        found = _check_what_is_left(crashed.directory)
         seen.add(None if found is None else found.value["by"])
         assert isinstance(crashed.kill, AtFileOperation)
-    assert seen == {before, after}
+    assert seen <= {before, after}
+    assert seen == {before, after} or not FULL_SIZE
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_killed_at_some_moment(crash: Crash, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", sized([commit_seed()], [*range(5), commit_seed()]))
+def test_killed_at_some_moment(omnigraph_crash: Crash, tmp_path: Path, seed: int) -> None:
     """A process that changes a ref all the time is killed at some moment."""
-    outcome = crash.run(change_for_ever, tmp_path, kill=AtMoment(seed, within=0.3))
+    outcome = omnigraph_crash.run(change_for_ever, tmp_path, kill=AtMoment(seed, within=0.3))
     assert outcome.killed_at is not None
     _check_what_is_left(tmp_path)
 
 
-def hold_the_lock(place: Path) -> None:
+def hold_the_lock(location: Path) -> None:
     """Replace the ref; the test kills it while it has the lock."""
-    replace(place)
+    replace(location)
 
 
-def test_a_holder_that_is_killed_lets_a_waiter_in(crash: Crash, tmp_path: Path) -> None:
+def test_a_holder_that_is_killed_lets_a_waiter_in(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """The lock of a process that was killed while it held it is free at once."""
     _with_a_ref(tmp_path)
-    outcome = crash.run(hold_the_lock, tmp_path, kill=AtPoint("refs.local.staged"))
+    outcome = omnigraph_crash.run(hold_the_lock, tmp_path, kill=AtPoint("refs.local.staged"))
     assert outcome.killed_at is not None
     assert list((tmp_path / "_refs" / ".side").iterdir()) != []
     _check_what_is_left(tmp_path)
 
 
-def change_and_say_so(place: Path) -> None:
+def change_and_say_so(location: Path) -> None:
     """Create, replace, delete and create again, and say when each was acknowledged."""
-    refs = JsonRefs.open(place / "new" / "repo", "_refs")
+    refs = JsonRefs.open(location / "new" / "repo", "_refs")
     ref = refs.create(NAME, {"n": 1})
     mark("1")
     ref = refs.replace(ref, {"n": 2})
@@ -178,12 +175,12 @@ def change_and_say_so(place: Path) -> None:
 
 @pytest.mark.parametrize("model", [STRICT_DISK, EXT4_LIKE_DISK], ids=lambda model: model.name)
 def test_a_power_cut_loses_nothing_that_was_acknowledged(
-    crash: Crash, tmp_path: Path, model: DiskModel
+    traced_crash: TracedCrash, tmp_path: Path, model: DiskModel
 ) -> None:
     """Whatever a power cut leaves, it is the last change that was acknowledged, or the one that was
     under way, whole.
     """
-    trace = crash.record(change_and_say_so, tmp_path, root=tmp_path)
+    trace = traced_crash.record(change_and_say_so, tmp_path, root=tmp_path)
     assert trace.marks == ("1", "2", "3", "4")
     cuts = trace.power_cuts(model=model, limit=400)
     assert len(cuts) > 10
@@ -204,12 +201,12 @@ def change_in_s3(uri: str, options: dict[str, str]) -> None:
     refs.delete(ref)
 
 
-def test_killed_around_requests(crash: Crash, s3_store: S3Store) -> None:
+def test_killed_around_requests(omnigraph_crash: Crash, s3_store: S3Store) -> None:
     """Killed before and after each PUT: what is in the store is whole, and can be gone on from."""
     for step, point in enumerate(["refs.store.sending", "refs.store.sent"] * 3):
         store = s3_store.below(str(step))
         kill = AtPoint(point, hit=1 + step // 2)
-        crash.run(change_in_s3, store.uri(), store.storage_options, kill=kill)
+        omnigraph_crash.run(change_in_s3, store.uri(), store.storage_options, kill=kill)
         refs = JsonRefs.open(Storage.resolve(store.uri(), store.storage_options), "_refs")
         found = refs.get(NAME)
         expected = [None, 1, 1, 2, 2, None][step]

@@ -188,38 +188,33 @@ def test_a_flush_that_fails_is_an_unknown_outcome(
         refs.delete(found)
 
 
-# What an unprivileged process may do. Its code runs in an interpreter of its own.
-
-
-def test_listing_again_tells_what_was_written_since(tmp_path: Path) -> None:
-    """Also where the file is as large as before, and as old: files of just now are read again."""
-    refs, elsewhere = (JsonRefs.open(tmp_path, "refs") for _ in range(2))
-    refs.create("old", {"n": 0})
-    ref = elsewhere.create("main", {"n": 0})
-    for number in range(1, 50):
-        ref = elsewhere.replace(ref, {"n": number % 10})
-        assert {each.name: each.value["n"] for each in refs.list()} == {
-            "main": number % 10,
-            "old": 0,
-        }
-    elsewhere.delete(ref)
-    assert [each.name for each in refs.list()] == ["old"]
-
-
 def test_what_is_known_of_an_old_file_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not opened again until it is replaced."""
-    refs = JsonRefs.open(tmp_path, "refs")
-    ref = refs.create("main", {"n": 0})
+    """It is opened again only where it was replaced. A file of just now is always opened: a later
+    one could look the same.
+    """
+    lister, writer = (JsonRefs.open(tmp_path, "refs") for _ in range(2))
+    refs = [writer.create(f"ref-{number}", {"n": number}) for number in range(3)]
+    opened: list[str] = []
+    read = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        opened.append(path.stem)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    for _ in range(2):
+        assert lister.list() == tuple(refs)
+    assert len(opened) == 6
     now = time.time()
-    monkeypatch.setattr("omnigraph_l1._refs.local.time.time", lambda: now + 10)
-    assert refs.list() == (ref,)
-    (tmp_path / "refs/main.json").chmod(0o600)  # other times: it is read again
-    assert refs.list() == (ref,)
-    monkeypatch.setattr(Path, "read_bytes", _never)
-    assert refs.list() == (ref,)
-
-
-def _never(_path: Path) -> bytes:
-    raise AssertionError
+    monkeypatch.setattr(time, "time", lambda: now + 10)
+    for expected in (3, 0):
+        opened.clear()
+        assert lister.list() == tuple(refs)
+        assert len(opened) == expected
+    refs[1] = writer.replace(refs[1], {"n": 7})
+    (tmp_path / "refs/ref-2.json").chmod(0o600)  # other times, too
+    opened.clear()
+    assert lister.list() == tuple(refs)
+    assert opened == ["ref-1", "ref-2"]

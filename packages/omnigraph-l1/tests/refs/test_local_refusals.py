@@ -1,4 +1,4 @@
-"""Refs on local disk where the system says no: rights, places, a full disk."""
+"""Refs on local disk where the system says no: rights, locations, a full disk."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ tell("probe", lambda: refs.probe())
 """
 
 
-def _as_nobody(place: Path) -> dict[str, str]:
+def _as_nobody(location: Path) -> dict[str, str]:
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     code = UNPRIVILEGED.format(uid=NOBODY)
-    command = [sys.executable, "-c", code, str(place)]
+    command = [sys.executable, "-c", code, str(location)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return dict(line.split() for line in done.stdout.splitlines())
@@ -47,7 +47,7 @@ def _as_nobody(place: Path) -> dict[str, str]:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """Give a directory that other users can reach: those of pytest are for one user alone."""
+    """Return a directory that other users can reach: those of pytest are for one user alone."""
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         yield Path(directory)
@@ -78,7 +78,7 @@ def test_a_place_where_nothing_may_be_made(open_directory: Path) -> None:
 
 
 def test_a_place_below_a_file(tmp_path: Path) -> None:
-    """A place that is below a file is a StorageError for writing."""
+    """A location that is below a file is a StorageError for writing."""
     (tmp_path / "file").write_text("x")
     refs = JsonRefs.open(tmp_path / "file", "_refs")
     assert refs.get("main") is None
@@ -88,18 +88,18 @@ def test_a_place_below_a_file(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of 128 KiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "tmpfs", str(place)]
+    """Return a file system of 128 KiB."""
+    location = tmp_path / "small"
+    location.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "tmpfs", str(location)]
     try:
         mounted = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     except FileNotFoundError:
         pytest.skip("there is no mount command")
     if mounted.returncode != 0:
         pytest.skip(f"no tmpfs can be mounted: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True, timeout=30)
+    yield location
+    subprocess.run(["umount", str(location)], check=True, timeout=30)
 
 
 def test_a_full_disk(small_disk: Path) -> None:

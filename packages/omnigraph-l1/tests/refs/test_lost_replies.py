@@ -2,6 +2,9 @@
 
 A store is simulated that applies requests atomically, but loses replies, delivers requests twice
 and lets those that their client gave up on arrive later. What was really applied is on record.
+
+White-box: the store is simulated behind the private interface of backends, so that hundreds of
+drawn plans and fates can be tried.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnigraph_l1 import JsonRefs, Ref
-from omnigraph_l1._process import ProcessGuard
-from omnigraph_l1._refs import settling
-from omnigraph_l1._refs.backend import Mismatch, Stored, Unsettled
-from omnigraph_l1._refs.document import REMEMBERED, parse
-from omnigraph_l1._refs.memory import MemoryBackend
+from omnigraph_l1._refs import json_refs
+from omnigraph_l1._refs.memory_backend import MemoryBackend
+from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost, Stored
+from omnigraph_l1._refs.ref_document import REMEMBERED, parse
+from omnigraph_l1._storage.location import ProcessGuard
 from omnigraph_l1.errors import (
     L1Error,
     OutcomeUnknown,
@@ -70,7 +73,7 @@ class Unreliable:
             others()
         if self.reading_fails:
             self.reading_fails -= 1
-            raise StoreUnavailable(place="here", detail="reading fails")
+            raise StoreUnavailable(location="here", detail="reading fails")
         return self.inner.read(file_name)
 
     def write(self, file_name: str, data: bytes, expected: str | None) -> str:
@@ -80,26 +83,26 @@ class Unreliable:
             self.reading_fails += fate is Fate.READ_FAILS
             return self._apply(file_name, data, expected)
         if fate is Fate.REFUSED:
-            raise StoreUnavailable(place="here", detail="connection refused")
+            raise StoreUnavailable(location="here", detail="connection refused")
         if fate is Fate.UNTRUE:
-            raise Mismatch
+            raise ConditionFailed
         if fate is Fate.LATE:
             self.late.append((file_name, data, expected))
         elif fate in {Fate.REPLY_LOST, Fate.TWICE}:
             try:
                 self._apply(file_name, data, expected)
-            except Mismatch:
+            except ConditionFailed:
                 if fate is Fate.TWICE:
                     raise
             else:
                 if fate is Fate.TWICE:
-                    raise Mismatch
-        raise Unsettled(StorageError(place="here", detail=fate.value))
+                    raise ConditionFailed
+        raise ReplyLost(StorageError(location="here", detail=fate.value))
 
     def arrive(self, which: int) -> None:
         """Let a request arrive that its client gave up on."""
         if self.late:
-            with suppress(Mismatch):
+            with suppress(ConditionFailed):
                 self._apply(*self.late.pop(which % len(self.late)))
 
     def remove(self, file_name: str, expected: str) -> None:
@@ -126,11 +129,11 @@ def _refs(backend: Unreliable) -> JsonRefs:
 
 @contextmanager
 def _no_pauses() -> Iterator[None]:
-    before, settling._FIRST_PAUSE = settling._FIRST_PAUSE, 0.0
+    before, json_refs._FIRST_PAUSE = json_refs._FIRST_PAUSE, 0.0
     try:
         yield
     finally:
-        settling._FIRST_PAUSE = before
+        json_refs._FIRST_PAUSE = before
 
 
 _ACTIONS = ["create", "replace", "replace_old", "delete", "arrive", "meddle"]

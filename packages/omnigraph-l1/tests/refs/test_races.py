@@ -41,7 +41,7 @@ class Racer:
         self._process, self._orders, self._answers = process, process.stdin, process.stdout
 
     def order(self, text: str) -> None:
-        """Tell it what to do; it begins at once."""
+        """Send the command; it starts at once."""
         self._orders.write(text + "\n")
         self._orders.flush()
 
@@ -98,9 +98,9 @@ def race(where: list[object], *, rounds: int, count: int = 2) -> Counter[str]:
     return wins
 
 
-def journals(place: Path) -> str:
+def journals(location: Path) -> str:
     """Make a directory for journals."""
-    made = place / "journals"
+    made = location / "journals"
     made.mkdir()
     return str(made)
 

@@ -35,12 +35,15 @@ def people(*ids: str, x: int = 1, schema: pa.Schema = PLAIN) -> pa.Table:
 
 
 def create(
-    place: Path | str, *ids: str, schema: pa.Schema = PLAIN, options: dict[str, str] | None = None
+    location: Path | str,
+    *ids: str,
+    schema: pa.Schema = PLAIN,
+    options: dict[str, str] | None = None,
 ) -> LanceDataset:
     """Create a dataset as we do: storage version 2.2, stable row ids, V2 names."""
     return lance.write_dataset(
         people(*ids, schema=schema),
-        str(place),
+        str(location),
         data_storage_version="2.2",
         enable_stable_row_ids=True,
         storage_options=options,
@@ -142,9 +145,9 @@ def overwrite(dataset: LanceDataset, *ids: str, base: int | None = None) -> Lanc
     return commit(dataset, LanceOperation.Overwrite(dataset.schema, written), base=base)
 
 
-def files(place: Path | str) -> set[str]:
-    """Name all files below, relative to ``place``."""
-    root = Path(place)
+def files(location: Path | str) -> set[str]:
+    """Name all files below, relative to ``location``."""
+    root = Path(location)
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
@@ -153,9 +156,9 @@ def manifest_name(version: int) -> str:
     return f"{2**64 - 1 - version}.manifest"
 
 
-def manifest(place: Path | str, version: int) -> Path:
+def manifest(location: Path | str, version: int) -> Path:
     """Return the manifest of a version on the local disk."""
-    return Path(place) / "_versions" / manifest_name(version)
+    return Path(location) / "_versions" / manifest_name(version)
 
 
 @attrs.frozen

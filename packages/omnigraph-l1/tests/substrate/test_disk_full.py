@@ -19,32 +19,32 @@ PAGE = 4096
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[LanceDataset]:
     """A dataset on a tmpfs of 200 KiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(place)]
+    location = tmp_path / "small"
+    location.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(location)]
     done = subprocess.run(mount, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"cannot mount a tmpfs: {done.stderr.strip()}")
     try:
-        yield create(place / "t", "a", "b")
+        yield create(location / "t", "a", "b")
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", str(location)], check=True)
 
 
-def _leave(place: Path, pages: int) -> None:
+def _leave(location: Path, pages: int) -> None:
     """Fill the file system up to that many free pages."""
-    found = os.statvfs(place)
-    (place / "filler").write_bytes(bytes((found.f_bavail - pages) * found.f_frsize))
+    found = os.statvfs(location)
+    (location / "filler").write_bytes(bytes((found.f_bavail - pages) * found.f_frsize))
 
 
 def test_a_commit_without_room_is_refused(small: LanceDataset) -> None:
     """Without room for the data, the transaction or the manifest a commit is an OSError
     "LanceError(IO): …No space left on device (os error 28)…"; the newest version stays whole.
     """
-    place = Path(small.uri).parent
+    location = Path(small.uri).parent
     for pages in (0, 1, 2):
-        (place / "filler").unlink(missing_ok=True)
-        _leave(place, pages)
+        (location / "filler").unlink(missing_ok=True)
+        _leave(location, pages)
         for change in (append, upsert):
             failure(lambda: change(again(small), "z")).require(  # noqa: B023
                 "OSError", "LanceError(IO): ", contains=[FULL]
@@ -59,8 +59,8 @@ def test_room_for_all_but_the_hint_is_enough(small: LanceDataset) -> None:
     """With room for data, transaction and manifest the commit succeeds, though the hint is left
     empty.
     """
-    place = Path(small.uri).parent
-    _leave(place, 3)
+    location = Path(small.uri).parent
+    _leave(location, 3)
     assert append(again(small), "z").version == 2
     assert (Path(small.uri) / "_versions" / "latest_version_hint.json").read_bytes() == b""
     assert head(small) == (2, "a b z")
@@ -68,9 +68,9 @@ def test_room_for_all_but_the_hint_is_enough(small: LanceDataset) -> None:
 
 def test_it_goes_on_when_there_is_room_again(small: LanceDataset) -> None:
     """After room was made, the same handle commits."""
-    place = Path(small.uri).parent
-    _leave(place, 0)
+    location = Path(small.uri).parent
+    _leave(location, 0)
     failure(lambda: append(small, "z"))
-    (place / "filler").unlink()
+    (location / "filler").unlink()
     append(small, "z")
     assert head(small) == (2, "a b z")

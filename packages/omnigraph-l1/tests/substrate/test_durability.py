@@ -29,11 +29,11 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> str:
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not installed (Debian: apt-get install strace)")
-    place = tmp_path_factory.mktemp("traced")
-    out = place / "trace"
+    location = tmp_path_factory.mktemp("traced")
+    out = location / "trace"
     command = [strace, "-f", "-y", "-e", f"trace={CALLS}", "-o", str(out)]
     done = subprocess.run(
-        [*command, sys.executable, "-c", CODE, str(place / "t")],
+        [*command, sys.executable, "-c", CODE, str(location / "t")],
         capture_output=True,
         text=True,
         check=False,
@@ -41,7 +41,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> str:
     if "PTRACE" in done.stderr or "ptrace" in done.stderr:
         pytest.skip(f"strace is not allowed here: {done.stderr.strip()[:200]}")
     assert done.returncode == 0, done.stderr
-    return "\n".join(line for line in out.read_text().splitlines() if str(place) in line)
+    return "\n".join(line for line in out.read_text().splitlines() if str(location) in line)
 
 
 def test_nothing_is_flushed(trace: str) -> None:

@@ -18,9 +18,9 @@ def copied(table: LanceDataset, tmp_path: Path) -> Path:
     """A copy of a dataset with branch x (rows a b n) and its child y (rows a b n m)."""
     branch = append(table.create_branch("x"), "n")
     append(branch.create_branch("y"), "m")
-    place = tmp_path / "copy"
-    shutil.copytree(table.uri, place)
-    return place
+    location = tmp_path / "copy"
+    shutil.copytree(table.uri, location)
+    return location
 
 
 def _bases(dataset: LanceDataset) -> dict[str, str | None]:
@@ -32,10 +32,10 @@ def test_a_branch_names_the_absolute_path_of_its_root(table: LanceDataset, copie
     and one more for each branch on the way, with that branch's name. main has none.
     """
     root = str(table.uri)
-    for place in (root, str(copied)):
-        assert _bases(lance.dataset(place)) == {}
-        assert _bases(lance.dataset(f"{place}/tree/x")) == {root: None}
-        assert _bases(lance.dataset(f"{place}/tree/y")) == {root: None, f"{root}/tree/x": "x"}
+    for location in (root, str(copied)):
+        assert _bases(lance.dataset(location)) == {}
+        assert _bases(lance.dataset(f"{location}/tree/x")) == {root: None}
+        assert _bases(lance.dataset(f"{location}/tree/y")) == {root: None, f"{root}/tree/x": "x"}
 
 
 def test_a_copied_branch_reads_the_files_of_the_original(table: LanceDataset, copied: Path) -> None:
@@ -99,7 +99,7 @@ print(json.dumps([base.path for base in lance.dataset("t/tree/x").base_paths().v
 
 
 def test_the_reference_of_a_branch_has_no_path(table: LanceDataset, copied: Path) -> None:
-    """_refs/branches/<b>.json names no place: only the manifests of the branch do."""
+    """_refs/branches/<b>.json names no location: only the manifests of the branch do."""
     reference = json.loads((copied / "_refs" / "branches" / "x.json").read_text())
     assert str(table.uri) not in json.dumps(reference)
     assert sorted(reference) == [

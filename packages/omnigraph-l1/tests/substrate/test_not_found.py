@@ -1,4 +1,4 @@
-"""Places and versions that are not there, and places that hold something else."""
+"""Places and versions that are not there, and locations that hold something else."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from lance import LanceDataset, LanceOperation
 from ._support import append, commit, create, failure, files, head, people, staged
 
 
-def _nothing(place: Path) -> None:
-    """Leave the place as it is."""
+def _nothing(location: Path) -> None:
+    """Leave the location as it is."""
 
 
-def _empty_folder(place: Path) -> None:
-    place.mkdir()
+def _empty_folder(location: Path) -> None:
+    location.mkdir()
 
 
-def _other_files(place: Path) -> None:
-    (place / "sub").mkdir(parents=True)
-    (place / "note.txt").write_text("hi")
+def _other_files(location: Path) -> None:
+    (location / "sub").mkdir(parents=True)
+    (location / "note.txt").write_text("hi")
 
 
 @pytest.mark.parametrize("prepare", [_nothing, _empty_folder, _other_files])
@@ -30,10 +30,10 @@ def test_what_is_no_dataset_is_not_found(prepare: Callable[[Path], None], tmp_pa
     """Nothing, an empty folder and a folder of other files are told alike: ValueError "Dataset at
     path … was not found: Not found: …/_versions" (the path without its leading slash).
     """
-    place = tmp_path / "p"
-    prepare(place)
-    shown = str(place).lstrip("/")
-    failure(lambda: lance.dataset(str(place))).require(
+    location = tmp_path / "p"
+    prepare(location)
+    shown = str(location).lstrip("/")
+    failure(lambda: lance.dataset(str(location))).require(
         "ValueError", f"Dataset at path {shown} was not found: Not found: {shown}/_versions"
     )
 
@@ -42,21 +42,21 @@ def test_a_plain_file_is_a_walk_that_failed(tmp_path: Path) -> None:
     """A plain file: "LanceError(IO): Generic LocalFileSystem error: Unable to walk dir: … Not a
     directory (os error 20)", a ValueError from open (after two seconds of retries).
     """
-    place = tmp_path / "p"
-    place.write_text("hi")
-    failure(lambda: lance.dataset(str(place))).require(
+    location = tmp_path / "p"
+    location.write_text("hi")
+    failure(lambda: lance.dataset(str(location))).require(
         "ValueError",
         "LanceError(IO): Generic LocalFileSystem error: Unable to walk dir: ",
         contains=["Not a directory (os error 20)"],
     )
-    assert place.read_text() == "hi"
+    assert location.read_text() == "hi"
 
 
 def test_a_write_among_other_files_creates_a_dataset_there(tmp_path: Path) -> None:
     """Creating in a folder of other files is not refused."""
-    place = tmp_path / "p"
-    _other_files(place)
-    assert head(create(place, "a")) == (1, "a")
+    location = tmp_path / "p"
+    _other_files(location)
+    assert head(create(location, "a")) == (1, "a")
 
 
 def test_an_append_by_uri_creates_what_it_does_not_find(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_an_append_by_uri_creates_what_it_does_not_find(tmp_path: Path) -> None:
 
 
 def test_fragments_are_written_where_no_dataset_is(tmp_path: Path) -> None:
-    """write_fragments to a place without a dataset writes a data file there."""
+    """write_fragments to a location without a dataset writes a data file there."""
     staged(str(tmp_path / "p"), "a")
     assert [name.split("/")[0] for name in files(tmp_path / "p")] == ["data"]
 
@@ -74,8 +74,8 @@ def test_a_commit_creates_nothing(tmp_path: Path) -> None:
     """A commit of an append to nothing: OSError "Dataset at path … was not found: The dataset
     must already exist unless the operation is Overwrite".
     """
-    place = str(tmp_path / "p")
-    failure(lambda: commit(place, LanceOperation.Append(staged(place, "a")), base=1)).require(
+    location = str(tmp_path / "p")
+    failure(lambda: commit(location, LanceOperation.Append(staged(location, "a")), base=1)).require(
         "OSError",
         "Dataset at path ",
         contains=[

@@ -18,7 +18,7 @@ BOTH = [pytest.param("local"), pytest.param("s3", marks=pytest.mark.integration)
 
 @pytest.fixture(params=BOTH)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """A place for a table, in each kind of store."""
+    """A location for a table, in each kind of store."""
     if request.param == "local":
         return Storage.resolve(tmp_path / "with space" / "täble")
     store = request.getfixturevalue("s3_store")

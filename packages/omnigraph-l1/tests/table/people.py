@@ -6,6 +6,7 @@ A test module has no name that another process can import; this module has.
 from __future__ import annotations
 
 from collections.abc import Callable
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ def rows(*ids: str, age: int | None = 1, city: str | None = "Oslo") -> pa.Table:
 
 
 def ids(table: pa.Table) -> list[str]:
-    """Give the ids in a table of rows, sorted."""
+    """Return the ids in a table of rows, sorted."""
     return sorted(table["id"].to_pylist())
 
 
@@ -47,7 +48,7 @@ TEARS: dict[str, Callable[[bytes], bytes]] = {
 
 def newest_manifest(table: Table) -> Path:
     """The file of the newest version of main: V2 names sort the newest first."""
-    return min((table.place.local_path / "_versions").glob("*.manifest"))
+    return min((table.location.local_path / "_versions").glob("*.manifest"))
 
 
 def tear(path: Path, how: str) -> None:
@@ -57,7 +58,7 @@ def tear(path: Path, how: str) -> None:
 
 def version_file(table: Table, version: int) -> Path:
     """The file of a version of main."""
-    return table.place.local_path / "_versions" / version_name(version)
+    return table.location.local_path / "_versions" / version_name(version)
 
 
 def version_name(version: int) -> str:
@@ -65,9 +66,9 @@ def version_name(version: int) -> str:
     return f"{2**64 - 1 - version}.manifest"
 
 
-def churn(place: Path, rounds: int, done: object) -> None:
+def churn(location: Path, rounds: int, done: object) -> None:
     """Create and delete branches, to disturb who lists them."""
-    table = Table.open(place)
+    table = Table.open(location)
     for number in range(rounds):
         name = unique_branch_name(f"b{number}")
         table.fork(name)
@@ -75,15 +76,18 @@ def churn(place: Path, rounds: int, done: object) -> None:
     done.set()  # type: ignore[attr-defined]
 
 
-def append_each(place: Path, name: str, start: object) -> None:
-    """Open a torn table together with others, and append."""
-    table = Table.open(place)
-    staged = table.stage_append(rows(name))
-    start.wait()  # type: ignore[attr-defined]
-    while True:
-        try:
-            table.commit(staged)
-        except CommitConflict:
-            table = table.refresh()
-        else:
-            return
+def append_each(location: Path, name: str, rounds: int, meet: Barrier) -> None:
+    """Open a torn table together with others, and append, so many times."""
+    for round_ in range(rounds):
+        meet.wait()
+        table = Table.open(location)
+        staged = table.stage_append(rows(f"{name}-{round_}"))
+        meet.wait()
+        while True:
+            try:
+                table.commit(staged)
+            except CommitConflict:
+                table = table.refresh()
+            else:
+                break
+        meet.wait()

@@ -33,7 +33,7 @@ def test_no_appends_together_are_no_commit(base: Table) -> None:
 def test_what_is_no_append_cannot_be_committed_together(base: Table) -> None:
     """Lance would double rows; the same change twice would, too; another table's cannot be read."""
     append = base.stage_append(rows("x"))
-    with pytest.raises(InvalidRequest, match="only appends can be committed together, not upsert"):
+    with pytest.raises(InvalidRequest, match="appends can be committed together, not upsert"):
         base.stage_together([append, base.stage_upsert(rows("a"), "id")])
     with pytest.raises(InvalidRequest, match="stands twice"):
         base.stage_together([append, append])

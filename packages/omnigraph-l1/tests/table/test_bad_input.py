@@ -40,7 +40,7 @@ def refused(table: Table, error: type[L1Error], attempt: Callable[[], object]) -
     with pytest.raises(error) as caught:
         attempt()
     assert table.refresh().version == table.version
-    assert str(table.place) in str(caught.value)
+    assert str(table.location) in str(caught.value)
     return caught.value
 
 
@@ -86,7 +86,7 @@ def test_keys_that_stand_twice_in_an_upsert(filled: Table) -> None:
     refused(
         filled,
         InvalidData,
-        lambda: filled.merge_exclusively(twice, key="id", write_id="w"),
+        lambda: filled.cas_merge(twice, key="id", write_id="w"),
     )
 
 
@@ -99,7 +99,7 @@ def test_a_wrong_key_column(filled: Table) -> None:
     error = refused(
         filled,
         InvalidRequest,
-        lambda: filled.merge_exclusively(rows("c"), key="city", write_id="w"),
+        lambda: filled.cas_merge(rows("c"), key="city", write_id="w"),
     )
     assert "annotate" in str(error)
 
@@ -176,7 +176,7 @@ def test_a_store_that_is_down_is_told_within_seconds() -> None:
 
 @pytest.mark.integration
 def test_wrong_credentials_and_no_such_bucket(s3_store: object) -> None:
-    """Refused access is told apart from a place that is not there; no secret is shown."""
+    """Refused access is told apart from a location that is not there; no secret is shown."""
     store: object = s3_store
     wrong = {**store.storage_options, "secret_access_key": "hidden-secret"}  # type: ignore[attr-defined]
     wrong = {k: v for k, v in wrong.items() if k.lower() != "aws_secret_access_key"}
@@ -190,26 +190,29 @@ def test_wrong_credentials_and_no_such_bucket(s3_store: object) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of one megabyte."""
-    place = tmp_path / "small"
-    place.mkdir()
+    location = tmp_path / "small"
+    location.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)],
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(location)],
         capture_output=True,
         check=False,
     )
     if mounted.returncode:
         pytest.skip("mounting a small tmpfs needs root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    yield location
+    subprocess.run(["umount", str(location)], check=True)
 
 
-def test_a_full_disk(small_disk: Path) -> None:
+def test_a_full_disk_and_one_that_is_read_only(small_disk: Path) -> None:
     """The write is refused by name, and what was there is there, and readable."""
     table = Table.create(small_disk / "t", SCHEMA).append(rows("a")).table
     noise = random.Random(1)
     big = rows(*(noise.randbytes(100).hex() for _ in range(20_000)))
     with pytest.raises(StorageFull):
         table.append(big)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(AccessDenied):
+        table.append(rows("b"))
     assert ids(table.refresh().read()) == ["a"]
     assert table.refresh().version == table.version
 
@@ -220,7 +223,7 @@ import os, sys, tempfile
 import pyarrow as pa
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import AccessDenied
-place = sys.argv[1]
+location = sys.argv[1]
 warm = Table.create(tempfile.mkdtemp() + "/t", pa.schema([pa.field("id", pa.string(), False)]))
 warm.append(pa.table({"id": ["x"]}, schema=warm.schema)).table.fork("b.1").read()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -230,16 +233,16 @@ def refused(attempt):
     except AccessDenied:
         return "refused"
     return "done"
-if os.access(place + "/_versions", os.R_OK):
-    table = Table.open(place)
+if os.access(location + "/_versions", os.R_OK):
+    table = Table.open(location)
     print(table.count())
     row = pa.table({"id": ["x"]}, schema=pa.schema([table.schema.field("id")]))
     print(refused(lambda: table.append(row)))
     print(refused(lambda: table.fork("b.1")))
     print(refused(lambda: table.tag("b.1")))
 else:
-    print(refused(lambda: Table.open(place)))
-print(refused(lambda: Table.create(place + "-other", pa.schema([("id", pa.string())]))))
+    print(refused(lambda: Table.open(location)))
+print(refused(lambda: Table.create(location + "-other", pa.schema([("id", pa.string())]))))
 """
 
 
@@ -251,12 +254,12 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def as_nobody(place: Path) -> list[str]:
+def as_nobody(location: Path) -> list[str]:
     """Run the script above as a user that owns nothing."""
     if os.getuid() != 0:
         pytest.skip("only root can become somebody else")
     done = subprocess.run(
-        [sys.executable, "-c", UNPRIVILEGED, str(place)],
+        [sys.executable, "-c", UNPRIVILEGED, str(location)],
         capture_output=True,
         text=True,
         check=False,
@@ -303,7 +306,7 @@ class Quoting(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def quoting_store() -> Iterator[Storage]:
-    """A place in such a store."""
+    """A location in such a store."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Quoting) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -26,7 +26,7 @@ def rows(names: list[str], value: int) -> pa.Table:
 
 
 def found(table: Table) -> _Found:
-    """Give all that is to be known of each row, by key; a key that stands twice is an error."""
+    """Return all that is to be known of each row, by key; a key that stands twice is an error."""
     columns = ["id", "v", "_rowid", "_rowaddr", CREATED, UPDATED]
     listed = table.read(columns=columns).to_pylist()
     by_key = {row["id"]: row for row in listed}
@@ -50,9 +50,9 @@ def change(
     return pickle.loads(pickle.dumps(done))
 
 
-def filled(place: Path, fragments: list[int]) -> Table:
+def filled(location: Path, fragments: list[int]) -> Table:
     """Make a table of fragments with so many rows, some of them deleted, with an index."""
-    table = Table.create(place / "t", SCHEMA, durability="none")
+    table = Table.create(location / "t", SCHEMA, durability="none")
     for number, count in enumerate(fragments):
         table = table.append(rows([f"{number}-{each}" for each in range(count)], number)).table
     table = table.delete("v = 0 AND id LIKE '%3'").table
@@ -197,7 +197,7 @@ def test_places_of_a_part(tmp_path: Path) -> None:
     """Only those that it took out itself, also where it took all that were left."""
     table = filled(tmp_path, [5, 2])
     part = change(table, ["0-1"], [], ["0-4", "1-0", "1-1"])
-    places = {number: marked.to_pylist() for number, marked in table.marked_places(part)}
+    places = {number: marked.to_pylist() for number, marked in table.marked_offsets(part)}
     assert places == {0: [1, 4], 1: [0, 1]}
 
 

@@ -20,7 +20,7 @@ def rows(*ids: str) -> pa.Table:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    """Give a table with one row."""
+    """Return a table with one row."""
     return Table.create(tmp_path / "t", SCHEMA).append(rows("a")).table
 
 

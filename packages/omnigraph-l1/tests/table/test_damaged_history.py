@@ -28,7 +28,7 @@ def below(local: Table, request: pytest.FixtureRequest) -> Table:
 
 def test_the_others_are_read_listed_and_compared(below: Table) -> None:
     """Versions, deltas and rows of all others are what they were; who asks for it is told."""
-    head = Table.open(below.place)
+    head = Table.open(below.location)
     assert head.versions() == [1, 2, 3, 4, 5]
     assert ids(head.read()) == ["a", "b", "c", "d"]
     assert ids(head.at(4).read()) == ["a", "b", "c"]
@@ -36,7 +36,7 @@ def test_the_others_are_read_listed_and_compared(below: Table) -> None:
     assert ids(head.delta(DAMAGED).inserted().read_all()) == ["c", "d"]
     for attempt in (
         lambda: head.at(DAMAGED),
-        lambda: Table.open(below.place, version=DAMAGED),
+        lambda: Table.open(below.location, version=DAMAGED),
         lambda: head.restore(DAMAGED),
     ):
         with pytest.raises(CorruptDataset, match="version 3 is damaged"):
@@ -55,7 +55,7 @@ WRITES: dict[str, Callable[[Table], object]] = {
     "append": lambda table: table.append(rows("x")),
     "upsert": lambda table: table.upsert(rows("a", age=5), "id"),
     "delete": lambda table: table.delete("id = 'a'"),
-    "merge": lambda table: table.merge_exclusively(rows("x"), key="id", write_id="w"),
+    "merge": lambda table: table.cas_merge(rows("x"), key="id", write_id="w"),
     "index": lambda table: table.create_index("id"),
 }
 
@@ -82,7 +82,7 @@ def test_a_version_whose_record_alone_is_damaged(local: Table, write: str) -> No
     below.append(rows("b")).table.append(rows("c"))
     tear(version_file(local, DAMAGED), RECORD_ONLY)
     with pytest.raises(CorruptDataset, match="version 3 is damaged"):
-        Table.open(local.place, version=DAMAGED)
+        Table.open(local.location, version=DAMAGED)
     with pytest.raises(CommitConflict, match="version 3 is damaged"):
         WRITES[write](below)
     WRITES[write](below.refresh())
@@ -109,13 +109,13 @@ def test_an_append_that_was_staged_below_it_is_committed_above_it(below: Table) 
 def test_versions_can_be_removed_beside_it_and_lose_no_file(below: Table) -> None:
     """What the damaged one needs is not known, so the files stay: a copy can mend it."""
     head = below.refresh()
-    data = sorted((head.place.local_path / "data").iterdir())
+    data = sorted((head.location.local_path / "data").iterdir())
     removed = head.remove_versions([1, 2, 99])
     assert (removed.versions, removed.data_files) == (2, 0)
     assert removed.bytes > 0
     assert head.versions() == [3, 4, 5]
-    assert sorted((head.place.local_path / "data").iterdir()) == data
-    assert ids(Table.open(head.place).read()) == ["a", "b", "c", "d"]
+    assert sorted((head.location.local_path / "data").iterdir()) == data
+    assert ids(Table.open(head.location).read()) == ["a", "b", "c", "d"]
 
 
 def test_removing_it_is_the_cure(below: Table) -> None:

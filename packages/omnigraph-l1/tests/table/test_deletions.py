@@ -28,7 +28,7 @@ PATTERNS = {
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    """Give a table with one large fragment."""
+    """Return a table with one large fragment."""
     made = Table.create(tmp_path / "t", SCHEMA, durability="none")
     return made.append(pa.table({"id": range(ROWS)}, schema=SCHEMA)).table
 
@@ -63,7 +63,7 @@ def test_runs(table: Table) -> None:
     table = table.delete("id % 2 = 0").table
     runs = struct.pack("<HHH", 1, 0, 65_535), struct.pack("<HHHHH", 2, 0, 1, 10, 34_461)
     heads = struct.pack("<HHHH", 0, 65_535, 1, 34_463)
-    (file,) = (Path(str(table.place)) / "_deletions").iterdir()
+    (file,) = (Path(str(table.location)) / "_deletions").iterdir()
     file.write_bytes(struct.pack("<IB", 12347 | 1 << 16, 0b11) + heads + b"".join(runs))
     gone = table.deleted_rows(0)
     assert gone is not None
@@ -73,6 +73,6 @@ def test_runs(table: Table) -> None:
 def test_a_kind_that_is_not_known(table: Table) -> None:
     """It cannot be told what a file means that is written in another way."""
     table = table.delete("id % 2 = 0").table
-    (file,) = (Path(str(table.place)) / "_deletions").iterdir()
+    (file,) = (Path(str(table.location)) / "_deletions").iterdir()
     file.write_bytes(b"\x01" * 8)
     assert table.deleted_rows(0) is None

@@ -8,22 +8,24 @@ import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
+from campaign.power_cuts import PowerCut
+from campaign.traced_crash import TracedCrash
 from omnigraph_l1 import Durability, Table
 from omnigraph_l1.errors import InvalidRequest, L1Error
-from omnigraph_testing import Crash, PowerCut, mark
+from omnigraph_testing import mark
 
 pytestmark = pytest.mark.integration
 
 
-def busy_life(place: str, durability: str) -> None:
+def busy_life(location: str, durability: str) -> None:
     """Every way of committing, each acknowledged with what must be readable from then on."""
-    table = Table.create(place, SCHEMA, durability=durability)
+    table = Table.create(location, SCHEMA, durability=durability)
     mark("")
     table = table.append(rows("a", "b")).table
     mark("a b")
     table = table.upsert(rows("b", "c"), "id").table
     mark("a b c")
-    table = table.merge_exclusively(rows("d"), key="id", write_id="w").table
+    table = table.cas_merge(rows("d"), key="id", write_id="w").table
     mark("a b c d")
     table = table.delete("id = 'a'").table
     mark("b c d")
@@ -40,9 +42,9 @@ def busy_life(place: str, durability: str) -> None:
 LIFE = ["", "a b", "a b c", "a b c d", "b c d", "b c d", "b c d", "a b", "a b e"]
 
 
-def branch_life(place: str, durability: str) -> None:
+def branch_life(location: str, durability: str) -> None:
     """A branch, its rows, and a tag."""
-    table = Table.create(place, SCHEMA, durability=durability).append(rows("a")).table
+    table = Table.create(location, SCHEMA, durability=durability).append(rows("a")).table
     mark("")
     branch = table.fork("side.1")
     mark("a")
@@ -52,9 +54,9 @@ def branch_life(place: str, durability: str) -> None:
     mark("a b tagged")
 
 
-def changing_life(place: str) -> None:
+def changing_life(location: str) -> None:
     """Every way of changing a table without its data, acknowledged with what must be seen then."""
-    table = Table.create(place, SCHEMA).append(rows("a")).table
+    table = Table.create(location, SCHEMA).append(rows("a")).table
     mark("id age city")
     table = table.add_columns([pa.field("nick", pa.string())]).table
     mark("id age city nick")
@@ -78,46 +80,50 @@ def after(state: PowerCut, folder: Path) -> Path:
     return state.materialise(folder) / "table"
 
 
-def test_no_acknowledged_version_is_torn_or_lost(crash: Crash, tmp_path: Path) -> None:
+def test_no_acknowledged_version_is_torn_or_lost(traced_crash: TracedCrash, tmp_path: Path) -> None:
     """In each state the table opens, with the rows of the last acknowledged commit or later."""
     (tmp_path / "disk").mkdir()
-    trace = crash.record(
+    trace = traced_crash.record(
         busy_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
     )
     for number, state in enumerate(trace.power_cuts(limit=600)):
         acknowledged = len(state.acknowledged)
         if not acknowledged:
             continue
-        place = after(state, tmp_path / f"state-{number}")
-        table = Table.open(place)
+        location = after(state, tmp_path / f"state-{number}")
+        table = Table.open(location)
         found = " ".join(ids(table.read()))
         assert found in LIFE[acknowledged - 1 : acknowledged + 1], str(state)
         assert table.version >= acknowledged, str(state)
         assert ids(table.find("id", ["b"])) == ids(table.read(filter="id = 'b'")), str(state)
 
 
-def test_the_next_writer_works_after_any_power_cut(crash: Crash, tmp_path: Path) -> None:
+def test_the_next_writer_works_after_any_power_cut(
+    traced_crash: TracedCrash, tmp_path: Path
+) -> None:
     """Whatever state is left, the table can be created or opened, and written."""
     (tmp_path / "disk").mkdir()
-    trace = crash.record(
+    trace = traced_crash.record(
         busy_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
     )
     for number, state in enumerate(trace.power_cuts(limit=150, seed=1)):
-        place = after(state, tmp_path / f"state-{number}")
+        location = after(state, tmp_path / f"state-{number}")
         try:
-            table = Table.open(place)
+            table = Table.open(location)
         except L1Error:
             assert not state.acknowledged, str(state)
-            table = Table.create(place, SCHEMA)
+            table = Table.create(location, SCHEMA)
         commit = table.append(rows("next"))
         assert commit.follows_base, str(state)
         assert ids(commit.table.read()) == sorted([*ids(table.read()), "next"]), str(state)
 
 
-def test_changes_without_data_survive_too(crash: Crash, tmp_path: Path) -> None:
+def test_changes_without_data_survive_too(traced_crash: TracedCrash, tmp_path: Path) -> None:
     """In each state the table shows the last acknowledged change or the one that was under way."""
     (tmp_path / "disk").mkdir()
-    trace = crash.record(changing_life, str(tmp_path / "disk" / "table"), root=tmp_path / "disk")
+    trace = traced_crash.record(
+        changing_life, str(tmp_path / "disk" / "table"), root=tmp_path / "disk"
+    )
     life = ["id age city", "id age city nick", "id city nick", "id city nick stamped", "other"]
     seen = set()
     for number, state in enumerate(trace.power_cuts(limit=200)):
@@ -131,10 +137,10 @@ def test_changes_without_data_survive_too(crash: Crash, tmp_path: Path) -> None:
     assert seen == set(range(1, len(life) + 1))
 
 
-def test_branches_and_tags_survive_too(crash: Crash, tmp_path: Path) -> None:
+def test_branches_and_tags_survive_too(traced_crash: TracedCrash, tmp_path: Path) -> None:
     """A fork that was acknowledged opens, with its rows; a tag is listed."""
     (tmp_path / "disk").mkdir()
-    trace = crash.record(
+    trace = traced_crash.record(
         branch_life, str(tmp_path / "disk" / "table"), "full", root=tmp_path / "disk"
     )
     # Lance records where a branch came from by its absolute path, so the states stand there.
@@ -150,19 +156,19 @@ def test_branches_and_tags_survive_too(crash: Crash, tmp_path: Path) -> None:
             assert "v1" in branch.tags(), str(state)
 
 
-def test_durability_none_is_what_it_says(crash: Crash, tmp_path: Path) -> None:
+def test_durability_none_is_what_it_says(traced_crash: TracedCrash, tmp_path: Path) -> None:
     """Without flushing some state loses what was acknowledged: the instrument can see it."""
     (tmp_path / "disk").mkdir()
-    trace = crash.record(
+    trace = traced_crash.record(
         busy_life, str(tmp_path / "disk" / "table"), "none", root=tmp_path / "disk"
     )
     lost = 0
     for number, state in enumerate(trace.power_cuts(limit=100)):
         if not state.acknowledged:
             continue
-        place = after(state, tmp_path / f"state-{number}")
+        location = after(state, tmp_path / f"state-{number}")
         try:
-            found = " ".join(ids(Table.open(place).read()))
+            found = " ".join(ids(Table.open(location).read()))
         except L1Error:
             lost += 1
         else:
@@ -173,9 +179,9 @@ def test_durability_none_is_what_it_says(crash: Crash, tmp_path: Path) -> None:
 def test_full_is_the_default_and_none_must_be_asked_for(tmp_path: Path) -> None:
     """Who says nothing gets the safe one; a wrong word is refused."""
     assert Durability("full") is Durability.FULL
-    with pytest.raises(InvalidRequest, match="'full', 'none', not 'often'"):
+    with pytest.raises(InvalidRequest, match="'often': expected one of 'full', 'none'"):
         Table.create(tmp_path / "t", SCHEMA, durability="often")
     assert list(tmp_path.iterdir()) == []
-    place = Table.create(tmp_path / "t", SCHEMA).place
-    with pytest.raises(InvalidRequest, match="'full', 'none', not 3"):
-        Table.open(place, durability=3)  # type: ignore[arg-type]
+    location = Table.create(tmp_path / "t", SCHEMA).location
+    with pytest.raises(InvalidRequest, match="3: expected one of 'full', 'none'"):
+        Table.open(location, durability=3)  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from omnigraph_l1 import Table
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 
 
-def _grown(place: Path) -> Table:
-    table = Table.create(place, _SCHEMA)
+def _grown(location: Path) -> Table:
+    table = Table.create(location, _SCHEMA)
     for start in ("a", "b", "c"):
         rows = pa.table({"id": [f"{start}1", f"{start}2"]}, schema=_SCHEMA)
         table = table.append(rows).table

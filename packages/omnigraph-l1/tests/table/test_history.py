@@ -11,18 +11,12 @@ from typing import Any, cast
 import lance
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lance import DatasetBasePath
 from people import SCHEMA, rows, tear, version_file
 
 from omnigraph_l1 import Caches, Storage, Table, TransactionKind, VersionRecord
-from omnigraph_l1._lance.records import Record, parse_record, record_name
 from omnigraph_l1.errors import InvalidRequest
 from omnigraph_testing import FaultyS3
-
-NUMBERS = st.integers(0, 2**64 - 1)
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
 
 def operations(table: Table) -> list[str | None]:
@@ -114,7 +108,7 @@ def test_a_damaged_version_is_told_and_hides_no_other(local: Table) -> None:
 def test_a_lost_record_is_told(local: Table) -> None:
     """Where pylance cannot show it and its file is gone."""
     add_base(local)
-    for path in (local.place.local_path / "_transactions").glob("1-*.txn"):
+    for path in (local.location.local_path / "_transactions").glob("1-*.txn"):
         path.unlink()
     newest = next(apart(local.refresh()).history())
     assert newest.operation is None
@@ -125,18 +119,18 @@ def test_a_lost_record_is_told(local: Table) -> None:
 @pytest.mark.parametrize("limit", [-1, True, "2", 1.5])
 def test_a_limit_is_a_whole_number(local: Table, limit: Any) -> None:
     """It is refused at once, not when the first record is read."""
-    with pytest.raises(InvalidRequest, match="limit is how many versions"):
+    with pytest.raises(InvalidRequest, match="Invalid limit"):
         local.history(limit=limit)
 
 
 def test_old_names_of_versions_are_no_hindrance(tmp_path: Path) -> None:
     """A dataset whose version files count up is told likewise."""
-    place = tmp_path / "old"
+    location = tmp_path / "old"
     data = pa.table({"id": ["a"], "age": [1]})
-    made = lance.write_dataset(data, place, enable_v2_manifest_paths=False)
+    made = lance.write_dataset(data, location, enable_v2_manifest_paths=False)
     lance.write_dataset(data, made, mode="append").create_scalar_index("age", "BTREE")
-    lance.dataset(place).optimize.compact_files()
-    found = operations(Table.open(place))
+    lance.dataset(location).optimize.compact_files()
+    found = operations(Table.open(location))
     assert found == ["Overwrite", "Append", "CreateIndex", "ReserveFragments", "Rewrite"]
 
 
@@ -166,82 +160,10 @@ def add_base(table: Table) -> None:
 
 def apart(table: Table) -> Table:
     """Open the head again, with nothing cached."""
-    return Table.open(table.place, caches=Caches())
-
-
-# The records themselves.
-
-
-@given(st.binary(max_size=300))
-def test_bytes_that_are_no_record_are_refused_as_such(data: bytes) -> None:
-    """Whatever the file holds: a record or a ``ValueError``, nothing else."""
-    try:
-        found = parse_record(data)
-    except ValueError:
-        return
-    assert found.uuid
-    assert found.operation
-
-
-@given(NUMBERS, WORDS.filter(bool), st.dictionaries(WORDS, WORDS), st.integers(0, 20), st.binary())
-def test_a_record_says_what_was_written(
-    read_version: int, uuid: str, properties: dict[str, str], operation: int, content: bytes
-) -> None:
-    """Written by a second implementation, with fields in between that nobody knows."""
-    written = b"".join([
-        _number(1, read_version),
-        _bytes(77, b"unknown"),
-        _bytes(2, uuid.encode()),
-        _number(78, 5),
-        *(_bytes(4, _bytes(1, k.encode()) + _bytes(2, v.encode())) for k, v in properties.items()),
-        _varint(79 << 3 | 1) + bytes(8) + _varint(80 << 3 | 5) + bytes(4),
-        _bytes(100 + operation, content),
-    ])  # fmt: skip
-    found = parse_record(written)
-    assert (found.uuid, found.read_version, found.properties) == (uuid, read_version, properties)
-    if operation > 15:
-        assert found.operation == f"field {100 + operation}"
-    with pytest.raises(ValueError, match=r"cut off|names no id"):
-        parse_record(written[: -1 - len(content)])
-
-
-def test_records_of_lance_are_read_as_lance_shows_them(tmp_path: Path) -> None:
-    """Each record that pylance can show: the same id, operation, version and properties."""
-    table = Table.create(tmp_path / "t", SCHEMA)
-    table = table.append(rows("a", "b")).table.upsert(rows("a", "c"), key="id").table
-    table = table.delete("id = 'c'").table.create_index("id").table.configure({"k": "v"}).table
-    table = table.add_columns([pa.field("nick", pa.string())]).table.drop_columns(["nick"]).table
-    table = table.restore(2).table
-    for version in table.versions():
-        shown: Any = table.dataset.read_transaction(version)
-        name = record_name(version_file(table, version).read_bytes())
-        assert name == f"{shown.read_version}-{shown.uuid}.txn"
-        read = parse_record((table.place.local_path / "_transactions" / name).read_bytes())
-        assert read == Record(
-            uuid=shown.uuid,
-            operation=type(shown.operation).__name__,
-            read_version=shown.read_version,
-            properties=shown.transaction_properties,
-        )
+    return Table.open(table.location, caches=Caches())
 
 
 def test_a_version_record_is_a_value(local: Table) -> None:
     """Two readings are equal."""
     assert list(local.history()) == list(local.history())
     assert isinstance(next(local.history()), VersionRecord)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 128:
-        out.append(value % 128 + 128)
-        value //= 128
-    return bytes([*out, value])
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field * 8) + _varint(value)
-
-
-def _bytes(field: int, value: bytes) -> bytes:
-    return _varint(field * 8 + 2) + _varint(len(value)) + value

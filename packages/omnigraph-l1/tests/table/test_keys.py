@@ -8,6 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lance import LanceDataset
 from people import ids, rows
 
 from omnigraph_l1 import Table
@@ -18,6 +21,55 @@ from omnigraph_l1.errors import InvalidData
 def three(local: Table) -> Table:
     """Three rows of age 1."""
     return local.append(rows("a", "b", "c")).table
+
+
+_WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """An empty table whose columns have names that need quoting."""
+    schema = pa.schema([("Select a b", pa.string()), ('"', pa.int64()), ("it's", pa.bool_())])
+    return Table.create(tmp_path_factory.mktemp("strange") / "t", schema, durability="none")
+
+
+@given(st.lists(_WORDS, min_size=1, max_size=4, unique=True), st.integers(0, 2**63 - 1))
+def test_keys_mean_themselves(strange: Table, words: list[str], number: int) -> None:
+    """Whatever a key holds, and however its column is named: exactly its row is found."""
+    numbers = [number, -1, 1, 0, 3][: len(words) + 1]
+    columns = [[*words, "other"], numbers, [number % 2 == 1] * len(numbers)]
+    types = strange.schema.types
+    arrays = [pa.array(*each) for each in zip(columns, types, strict=True)]
+    table = strange.refresh().overwrite(pa.Table.from_arrays(arrays, schema=strange.schema)).table
+    names = table.schema.names
+    for word in words:
+        found = table.find(names[0], [word], columns=[names[0]])[0].to_pylist()
+        assert set(found) == {word}
+        assert len(found) == 1 + (word == "other")
+    assert table.find(names[0], words).num_rows >= len(words)
+    for value in numbers:
+        found = table.find(names[1], [value], columns=[names[1]])[0].to_pylist()
+        assert found == [value] * numbers.count(value)
+    assert table.find(names[2], [number % 2 == 1]).num_rows == len(numbers)
+    assert table.find(names[2], [number % 2 == 0]).num_rows == 0
+
+
+def test_many_keys_are_found_in_filters_of_a_size_that_is_parsed(
+    local: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row once, whatever is the number of keys; a longer filter takes Lance ever longer."""
+    names = [f"k{number:05}" for number in range(4001)]
+    local = local.append(rows(*names)).table
+    asked: list[int] = []
+    scanner = LanceDataset.scanner
+
+    def counted(dataset: LanceDataset, *given: Any, **named: Any) -> object:
+        asked.append(named["filter"].count("'k"))
+        return scanner(dataset, *given, **named)
+
+    monkeypatch.setattr(LanceDataset, "scanner", counted)
+    assert ids(local.find("id", names)) == names
+    assert asked == [2000, 2000, 1]
 
 
 def test_a_key_that_is_named_twice_is_found_once(three: Table) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import JsonRefs, Place, Storage, Table, read_object, table_path, type_hash
+from omnigraph_l1 import JsonRefs, Location, Storage, Table, read_object, table_path, type_hash
 from omnigraph_l1 import unique_branch_name as unique
 from omnigraph_l1.errors import InvalidName, InvalidRequest, L1Error
 
@@ -27,10 +27,10 @@ ODD: list[Any] = [
 
 CALLS: dict[str, Callable[[Table, Any], object]] = {
     "open at": lambda table, odd: Table.open(odd) if not isinstance(odd, str) else None,
-    "open branch": lambda table, odd: Table.open(table.place, branch=odd),
-    "open durability": lambda table, odd: Table.open(table.place, durability=odd),
-    "open options": lambda table, odd: Table.open(table.place, storage_options=odd),
-    "create": lambda table, odd: Table.create(table.place / "below", odd),
+    "open branch": lambda table, odd: Table.open(table.location, branch=odd),
+    "open durability": lambda table, odd: Table.open(table.location, durability=odd),
+    "open options": lambda table, odd: Table.open(table.location, storage_options=odd),
+    "create": lambda table, odd: Table.create(table.location / "below", odd),
     "columns": lambda table, odd: table.read(odd),
     "filter": lambda table, odd: table.read(filter=odd),
     "fragments": lambda table, odd: table.read(fragments=odd),
@@ -54,8 +54,8 @@ CALLS: dict[str, Callable[[Table, Any], object]] = {
     "write": lambda table, odd: table.write_target.write(odd),
     "commit": lambda table, odd: table.commit(odd),
     "properties": lambda table, odd: table.commit(table.stage_append(rows("y")), properties=odd),
-    "merge": lambda table, odd: table.merge_exclusively(odd, key="id", write_id="w"),
-    "merge key": lambda table, odd: table.merge_exclusively(rows("z"), key=odd, write_id="w"),
+    "merge": lambda table, odd: table.cas_merge(odd, key="id", write_id="w"),
+    "merge key": lambda table, odd: table.cas_merge(rows("z"), key=odd, write_id="w"),
     "restore properties": lambda table, odd: table.restore(2, properties=odd),
     "add columns": lambda table, odd: table.add_columns(odd),
     "drop columns": lambda table, odd: table.drop_columns(odd),
@@ -85,14 +85,14 @@ REFS: dict[str, Callable[[JsonRefs, Any], object]] = {
     "table path": lambda refs, odd: table_path(odd),
     "hash": lambda refs, odd: type_hash(odd),
     "unique": lambda refs, odd: unique(odd),
-    "below": lambda refs, odd: Place.parse("/tmp") / odd,
+    "below": lambda refs, odd: Location.parse("/tmp") / odd,
     "options": lambda refs, odd: Storage.resolve("s3://bucket/x", odd),
     "object": lambda refs, odd: read_object(Storage.resolve("/tmp"), odd),
 }
 
 
 def only_ours(call: Callable[[Any], object]) -> None:
-    """Give it everything; each error must be ours, and be printed and sent like any other."""
+    """Call it with everything; each error must be ours, and be printed and sent like any other."""
     for odd in ODD:
         caught: L1Error | None = None
         try:
@@ -109,7 +109,7 @@ def test_calls_of_a_table(local: Table, name: str) -> None:
     table = local.append(rows("a", "b")).table
     only_ours(lambda odd: CALLS[name](table, odd))
     assert ids(table.read()) == ["a", "b"]
-    found = Table.open(local.place)
+    found = Table.open(local.location)
     assert found.read().num_rows == found.count()
 
 

@@ -98,9 +98,9 @@ def test_an_overwrite_is_not_written_into_the_past(base: Table) -> None:
 
 def test_a_merge_of_one_key_lands_once(base: Table) -> None:
     """The compare-and-swap of the catalog: two inserts of one key, one winner."""
-    base.merge_exclusively(rows("key", age=1), key="id", write_id="first")
+    base.cas_merge(rows("key", age=1), key="id", write_id="first")
     with pytest.raises(CommitConflict) as caught:
-        base.merge_exclusively(rows("key", age=2), key="id", write_id="second")
+        base.cas_merge(rows("key", age=2), key="id", write_id="second")
     assert caught.value.resolution is Resolution.RETRYABLE
     assert base.refresh().read(filter="id = 'key'")["age"].to_pylist() == [1]
 
@@ -108,9 +108,9 @@ def test_a_merge_of_one_key_lands_once(base: Table) -> None:
 def test_a_merge_of_one_key_lands_once_though_the_key_is_indexed(base: Table) -> None:
     """With an index on the key, Lance left to itself lets both land."""
     base = base.create_index("id").table
-    base.merge_exclusively(rows("key", age=1), key="id", write_id="first")
+    base.cas_merge(rows("key", age=1), key="id", write_id="first")
     with pytest.raises(CommitConflict):
-        base.merge_exclusively(rows("key", age=2), key="id", write_id="second")
+        base.cas_merge(rows("key", age=2), key="id", write_id="second")
     assert base.refresh().count("id = 'key'") == 1
 
 
@@ -127,8 +127,8 @@ def test_a_commit_is_not_tried_again_in_silence(base: Table) -> None:
 
 def test_merges_of_different_keys_both_land_unproven(base: Table) -> None:
     """Lance puts the second on top of the first: it says so."""
-    base.merge_exclusively(rows("one"), key="id", write_id="first")
-    second = base.merge_exclusively(rows("two"), key="id", write_id="second")
+    base.cas_merge(rows("one"), key="id", write_id="first")
+    second = base.cas_merge(rows("two"), key="id", write_id="second")
     assert not second.follows_base
     assert {"one", "two"} <= set(ids(second.table.read()))
 

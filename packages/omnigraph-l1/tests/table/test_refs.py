@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 import shutil
 import threading
+from multiprocessing import get_context
 
 import pytest
 from people import churn, ids, rows
@@ -79,9 +79,9 @@ def test_a_branch_with_children_stays(table: Table) -> None:
 def test_the_remains_of_a_fork_that_was_cut_short(local: Table) -> None:
     """Its files are there, Lance does not list it: not opened, not forked under that name."""
     local.fork("side.1")
-    (local.place.local_path / "_refs" / "branches" / "side.1.json").unlink()
+    (local.location.local_path / "_refs" / "branches" / "side.1.json").unlink()
     with pytest.raises(UnknownBranch):
-        Table.open(local.place, branch="side.1")
+        Table.open(local.location, branch="side.1")
     with pytest.raises(BranchExists) as caught:
         local.fork("side.1")
     assert not caught.value.listed
@@ -141,7 +141,7 @@ def test_a_handle_of_a_deleted_branch_does_not_write(table: Table) -> None:
         lambda: branch.fork("side.2"),
         lambda: branch.tag("v"),
         branch.compact,
-        lambda: branch.merge_exclusively(rows("c"), key="id", write_id="w"),
+        lambda: branch.cas_merge(rows("c"), key="id", write_id="w"),
     ):
         with pytest.raises(StaleBranch) as caught:
             write()
@@ -230,10 +230,10 @@ def test_tag_names_that_lance_cannot_keep(local: Table, name: str) -> None:
 @pytest.mark.integration
 def test_listing_survives_what_others_delete(local: Table) -> None:
     """A branch that vanishes between its listing and its reading is simply not listed."""
-    context = multiprocessing.get_context("spawn")
+    context = get_context("spawn")
     local.fork("stays.1")
     done = context.Event()
-    process = context.Process(target=churn, args=(local.place.local_path, 150, done))
+    process = context.Process(target=churn, args=(local.location.local_path, 150, done))
     process.start()
     listings = 0
     while not done.is_set() and process.is_alive():
@@ -247,9 +247,9 @@ def test_listing_survives_what_others_delete(local: Table) -> None:
 @pytest.mark.integration
 def test_cleaning_survives_what_others_delete(local: Table) -> None:
     """A branch that vanishes while Lance looks what is needed is no damage."""
-    context = multiprocessing.get_context("spawn")
+    context = get_context("spawn")
     done = context.Event()
-    process = context.Process(target=churn, args=(local.place.local_path, 150, done))
+    process = context.Process(target=churn, args=(local.location.local_path, 150, done))
     process.start()
     rounds = 0
     while not done.is_set() and process.is_alive():
@@ -266,8 +266,8 @@ def test_a_deleted_branch_leaves_main_whole(local: Table) -> None:
     local.fork("side.1").append(rows("b"))
     local.delete_branch("side.1")
     assert ids(local.read()) == ["a"]
-    assert not (local.place.local_path / "tree" / "side.1").exists()
-    shutil.rmtree(local.place.local_path / "tree", ignore_errors=True)
+    assert not (local.location.local_path / "tree" / "side.1").exists()
+    shutil.rmtree(local.location.local_path / "tree", ignore_errors=True)
 
 
 def test_a_thread_that_looks_on(table: Table) -> None:

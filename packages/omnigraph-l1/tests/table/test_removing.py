@@ -18,7 +18,7 @@ _DAY = 86_400
 
 @pytest.fixture(params=BOTH)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """A place for a dataset, in each kind of store."""
+    """A location for a dataset, in each kind of store."""
     if request.param == "local":
         return Storage.resolve(tmp_path / "t")
     store: S3Store = request.getfixturevalue("s3_store")
@@ -57,7 +57,7 @@ def test_what_would_be_removed_is_removed(storage: Storage) -> None:
 
 
 def test_objects_are_listed_and_removed(storage: Storage) -> None:
-    """Each with its size; one that is gone already is no error; no place is no object."""
+    """Each with its size; one that is gone already is no error; no location is no object."""
     filled(storage)
     versions = storage.child("_versions")
     named = {each.name: each.size for each in list_objects(versions)}

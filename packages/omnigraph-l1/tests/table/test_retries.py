@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from lance import LanceDataset
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Durability, Resolution, Storage, Table
-from omnigraph_l1._lance.failures import LanceFailure
-from omnigraph_l1._process import ProcessGuard
-from omnigraph_l1._table import restoring
-from omnigraph_l1._table.outcomes import failed_write_error
-from omnigraph_l1._table.pinned import Pinned
+from omnigraph_l1 import Resolution, Storage, Table, retry_policy
 from omnigraph_l1.errors import (
     AccessDenied,
     CommitConflict,
     InvalidRequest,
+    L1Error,
     OutcomeUnknown,
     StorageError,
     StorageFull,
@@ -76,7 +73,8 @@ def test_a_restore_is_not_attempted_for_ever(
     far: Table, faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When its patience is at an end, the conflict is told; nothing has landed."""
-    monkeypatch.setattr(restoring, "_PATIENCE_SECONDS", 0.3)
+    clock = itertools.count(step=5.0)
+    monkeypatch.setattr(retry_policy, "_now", lambda: next(clock))
     faulty_s3.inject(Rule(Answer(412), "PUT", key=VERSION_FILES, times=100))
 
     def refused() -> None:
@@ -102,20 +100,6 @@ def test_a_restore_that_fails_otherwise_is_not_attempted_again(
     assert attempts(faulty_s3, refused) == 1
 
 
-def pinned_at(place: str, local: Table) -> Pinned:
-    """A handle's inside that says it is at a place, to be asked what a failure means there."""
-    options = {"region": "x", "access_key_id": "a", "secret_access_key": "b"}
-    storage = Storage.resolve(place, options if place.startswith("s3") else None)
-    return Pinned(
-        storage,
-        local.dataset,
-        branch=None,
-        branch_identity=None,
-        durability=Durability.FULL,
-        guard=ProcessGuard("a test"),
-    )
-
-
 SAID = {
     "403 Forbidden": (AccessDenied, AccessDenied),
     "(os error 28)": (StorageFull, StorageFull),
@@ -126,19 +110,33 @@ SAID = {
 }
 
 
+def failed_append(table: Table, said: str) -> Exception:
+    """Append where Lance says this of its commit, and return the error."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(said)
+
+    staged = table.stage_append(rows("b"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LanceDataset, "commit", refuse)
+        with pytest.raises(L1Error) as caught:
+            table.commit(staged, transaction_id="my-own-id")
+    return caught.value
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize("said", SAID)
 def test_a_failed_write_is_known_to_have_failed_or_is_unknown(
-    local: Table, tmp_path: Path, said: str
+    far: Table, local: Table, said: str
 ) -> None:
     """A refusal wrote nothing, wherever it was; silence of a store says nothing at all."""
     in_a_store, on_disk = SAID[said]
-    failure = LanceFailure(OSError(said))
-    far = failed_write_error(pinned_at("s3://bucket/t", local), failure, "my-id")
-    assert type(far) is in_a_store
-    if isinstance(far, OutcomeUnknown):
-        assert far.write_id == "my-id"
-        assert said in far.detail
-    assert type(failed_write_error(pinned_at(str(tmp_path), local), failure, "my-id")) is on_disk
+    error = failed_append(far, said)
+    assert type(error) is in_a_store
+    if isinstance(error, OutcomeUnknown):
+        assert error.write_id == "my-own-id"
+        assert said in error.detail
+    assert type(failed_append(local, said)) is on_disk
 
 
 @pytest.mark.integration
@@ -150,7 +148,7 @@ def test_the_same_through_each_way_of_writing(
     far = far.append(rows("b")).table
     writes: list[Callable[[], object]] = [
         lambda: far.append(rows("c")),
-        lambda: far.merge_exclusively(rows("c"), key="id", write_id="w"),
+        lambda: far.cas_merge(rows("c"), key="id", write_id="w"),
         far.compact,
         lambda: far.create_index("id"),
         lambda: far.fork("side.1"),

@@ -9,7 +9,7 @@ import pytest
 from people import rows
 
 from omnigraph_l1 import Commit, Resolution, Table, retry_conflicts
-from omnigraph_l1._table import retrying
+from omnigraph_l1 import retry_policy as retry
 from omnigraph_l1.errors import CommitConflict, InvalidRequest, OutcomeUnknown
 
 
@@ -30,8 +30,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock in the place of the real one."""
     made = Clock()
-    monkeypatch.setattr(retrying, "_sleep", made.sleep)
-    monkeypatch.setattr(retrying, "_now", lambda: made.now)
+    monkeypatch.setattr(retry, "_sleep", made.sleep)
+    monkeypatch.setattr(retry, "_now", lambda: made.now)
     return made
 
 
@@ -124,8 +124,8 @@ def test_the_incompatible_is_never_tried_again(base: Table, clock: Clock) -> Non
 @pytest.mark.parametrize(
     "error",
     [
-        OutcomeUnknown(place="p", write_id="w", detail="silence"),
-        InvalidRequest(place="p", reason="no"),
+        OutcomeUnknown(location="p", write_id="w", detail="silence"),
+        InvalidRequest(location="p", reason="no"),
         ValueError("the caller's own"),
     ],
 )
@@ -159,12 +159,12 @@ def test_many_writers_of_one_row_all_land(base: Table) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"attempts": 0}, "attempts is a whole number from 1"),
-        ({"attempts": True}, "attempts is a whole number"),
-        ({"within": -1}, "within is a number of seconds from 0"),
-        ({"within": float("nan")}, "within is a number of seconds"),
-        ({"change": 3}, "it runs a function of one table, not 3"),
-        ({"table": "people"}, "it works on a Table, not on 'people'"),
+        ({"attempts": 0}, "Invalid attempts 0: expected a whole number >= 1"),
+        ({"attempts": True}, "Invalid attempts True"),
+        ({"within": -1}, "Invalid within -1: expected a number of seconds >= 0"),
+        ({"within": float("nan")}, "Invalid within nan"),
+        ({"change": 3}, "Invalid change 3: expected a function"),
+        ({"table": "people"}, "Invalid table 'people': expected a Table"),
     ],
 )
 def test_odd_arguments(base: Table, given: dict[str, Any], said: str) -> None:

@@ -20,7 +20,7 @@ def rows(name: str) -> pa.Table:
 
 
 def refilled(storage: Storage | Path, name: str) -> Table:
-    """Make the dataset at a place anew: the same versions, other rows."""
+    """Make the dataset at a location anew: the same versions, other rows."""
     table = Table.create(storage, SCHEMA, durability="none").append(rows(name)).table
     return table.append(rows(f"{name}+")).table
 

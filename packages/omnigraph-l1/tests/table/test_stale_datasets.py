@@ -18,7 +18,7 @@ WRITES: dict[str, Callable[[Table], object]] = {
     "append": lambda table: table.append(rows("x")),
     "upsert": lambda table: table.upsert(rows("a", "x"), "id"),
     "overwrite": lambda table: table.overwrite(rows("x")),
-    "merge": lambda table: table.merge_exclusively(rows("x"), key="id", write_id="w"),
+    "merge": lambda table: table.cas_merge(rows("x"), key="id", write_id="w"),
     "restore": lambda table: table.restore(1),
     "compact": lambda table: table.compact(),
     "index": lambda table: table.create_index("id"),
@@ -31,9 +31,9 @@ WRITES: dict[str, Callable[[Table], object]] = {
 }
 
 
-def made(place: object, versions: int, name: str) -> Table:
+def made(location: object, versions: int, name: str) -> Table:
     """Make a table of so many versions, with a row in each after the first."""
-    table = Table.create(place, SCHEMA)  # type: ignore[arg-type]
+    table = Table.create(location, SCHEMA)  # type: ignore[arg-type]
     for number in range(versions - 1):
         table = table.append(rows(f"{name}{number}")).table
     return table
@@ -52,7 +52,7 @@ def test_a_dataset_that_was_made_again(tmp_path: Path, versions: int, write: str
     for attempt in (lambda: WRITES[write](stale), lambda: stale.commit(staged)):
         with pytest.raises(StaleDataset, match="version 3") as caught:
             attempt()
-        assert caught.value.place == str(stale.place)
+        assert caught.value.location == str(stale.location)
     found = Table.open(tmp_path / "t")
     assert (found.version, ids(found.read())) == (other.version, ids(other.read()))
     assert found.versions() == list(range(1, versions + 1))
@@ -173,8 +173,8 @@ def test_fewer_versions_than_before_are_told_in_each_kind_of_store(storage: Stor
 
 def forget(storage: Storage) -> None:
     """Delete a dataset without asking anybody."""
-    if storage.place.is_local:
-        shutil.rmtree(storage.place.local_path)
+    if storage.location.is_local:
+        shutil.rmtree(storage.location.local_path)
         return
     objects = storage.object_store()
     paths = [entry["path"] for batch in obstore.list(objects) for entry in batch]

@@ -161,12 +161,12 @@ def test_the_store_goes_down_and_comes_back(far: Table, faulty_s3: FaultyS3) -> 
 def test_a_lost_reply_of_a_merge_is_not_guessed(far: Table, faulty_s3: FaultyS3) -> None:
     """Where Lance can tell, it lands once; where nobody can, the error names the caller's id."""
     faulty_s3.inject(Rule(CutReply(), "PUT", key=VERSION_FILES, times=1))
-    assert far.merge_exclusively(rows("key"), key="id", write_id="w-1").follows_base
+    assert far.cas_merge(rows("key"), key="id", write_id="w-1").follows_base
     faulty_s3.clear()
     assert ids(far.refresh().read()) == ["a", "key"]
     faulty_s3.inject(Rule(CutRequest(), "PUT", key=VERSION_FILES))
     with pytest.raises(OutcomeUnknown) as caught:
-        far.refresh().merge_exclusively(rows("lost"), key="id", write_id="w-2")
+        far.refresh().cas_merge(rows("lost"), key="id", write_id="w-2")
     assert caught.value.write_id == "w-2"
     faulty_s3.clear()
     assert ids(far.refresh().read()) == ["a", "key"]

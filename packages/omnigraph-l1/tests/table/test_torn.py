@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import fcntl
+from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 from people import SCHEMA, TEARS, append_each, ids, newest_manifest, rows, tear, version_file
+from sizes import sized
 
 from omnigraph_l1 import Table
-from omnigraph_l1._table import wholeness
 from omnigraph_l1.errors import CorruptDataset, StaleBranch
 
 
@@ -21,11 +21,11 @@ def test_readers_go_on_with_the_newest_whole_version(local: Table, how: str) -> 
     whole = local.append(rows("a")).table
     whole.append(rows("lost"))
     tear(newest_manifest(local), how)
-    before = sorted(local.place.local_path.rglob("*"))
-    assert ids(Table.open(local.place).read()) == ["a"]
+    before = sorted(local.location.local_path.rglob("*"))
+    assert ids(Table.open(local.location).read()) == ["a"]
     assert ids(local.refresh().read()) == ["a"]
     assert ids(whole.refresh().read()) == ["a"]
-    assert sorted(local.place.local_path.rglob("*")) == before
+    assert sorted(local.location.local_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("how", TEARS)
@@ -35,9 +35,9 @@ def test_the_next_writer_sets_it_aside(local: Table, how: str) -> None:
     torn = newest_manifest(local)
     tear(torn, how)
     damaged = torn.read_bytes()
-    commit = Table.open(local.place).append(rows("b"))
+    commit = Table.open(local.location).append(rows("b"))
     assert commit.follows_base
-    assert ids(Table.open(local.place).read()) == ["a", "b"]
+    assert ids(Table.open(local.location).read()) == ["a", "b"]
     (aside,) = torn.parent.glob("*.torn-*")
     assert aside.read_bytes() == damaged
 
@@ -48,7 +48,7 @@ def test_every_way_of_writing_gets_over_it(local: Table) -> None:
     writes: list[Callable[[Table], object]] = [
         lambda t: t.upsert(rows("a", age=2), "id"),
         lambda t: t.delete("id = 'b'"),
-        lambda t: t.merge_exclusively(rows("c"), key="id", write_id="w"),
+        lambda t: t.cas_merge(rows("c"), key="id", write_id="w"),
         lambda t: t.overwrite(rows("d")),
         lambda t: t.restore(2),
         lambda t: t.create_index("id"),
@@ -58,8 +58,8 @@ def test_every_way_of_writing_gets_over_it(local: Table) -> None:
     for write in writes:
         local.refresh().append(rows("lost"))
         tear(newest_manifest(local), "half")
-        write(Table.open(local.place))
-        assert "lost" not in ids(Table.open(local.place).read())
+        write(Table.open(local.location))
+        assert "lost" not in ids(Table.open(local.location).read())
 
 
 @pytest.mark.parametrize("how", TEARS)
@@ -68,7 +68,7 @@ def test_a_handle_opened_by_version_gets_over_a_torn_head_too(local: Table, how:
     local = local.append(rows("a")).table
     local.append(rows("lost"))
     tear(newest_manifest(local), how)
-    commit = Table.open(local.place, version=local.version).append(rows("b"))
+    commit = Table.open(local.location, version=local.version).append(rows("b"))
     assert commit.follows_base
     assert ids(commit.table.read()) == ["a", "b"]
 
@@ -78,19 +78,19 @@ def test_several_torn_versions_are_all_passed_over(local: Table) -> None:
     table = local.append(rows("a")).table
     for _ in range(3):
         table = table.append(rows("lost")).table
-    for torn in sorted((local.place.local_path / "_versions").glob("*.manifest"))[:3]:
+    for torn in sorted((local.location.local_path / "_versions").glob("*.manifest"))[:3]:
         tear(torn, "empty")
-    assert ids(Table.open(local.place).read()) == ["a"]
-    assert ids(Table.open(local.place).append(rows("b")).table.read()) == ["a", "b"]
+    assert ids(Table.open(local.location).read()) == ["a"]
+    assert ids(Table.open(local.location).append(rows("b")).table.read()) == ["a", "b"]
 
 
 def test_a_torn_head_of_a_branch(local: Table) -> None:
     """The same on a branch, with main whole."""
     branch = local.append(rows("a")).table.fork("side.1")
     branch.append(rows("b")).table.append(rows("lost"))
-    versions = local.place.local_path / "tree" / "side.1" / "_versions"
+    versions = local.location.local_path / "tree" / "side.1" / "_versions"
     tear(min(versions.glob("*.manifest")), "half")
-    again = Table.open(local.place, branch="side.1")
+    again = Table.open(local.location, branch="side.1")
     assert ids(again.read()) == ["a", "b"]
     assert ids(again.append(rows("c")).table.read()) == ["a", "b", "c"]
 
@@ -101,7 +101,7 @@ def test_a_torn_head_of_main_does_not_stop_a_branch(local: Table) -> None:
     branch.append(rows("b"))
     local.refresh().append(rows("lost"))
     tear(newest_manifest(local), "zeros")
-    assert ids(Table.open(local.place, branch="side.1").read()) == ["a", "b"]
+    assert ids(Table.open(local.location, branch="side.1").read()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -111,20 +111,20 @@ def test_a_branch_that_is_deleted_at_that_moment(
     """Its files go while a writer looks whether they are whole: it is told that it is gone."""
     branch = local.append(rows("a")).table.fork("side.1")
     branch.append(rows("lost"))
-    versions = local.place.local_path / "tree" / "side.1" / "_versions"
+    versions = local.location.local_path / "tree" / "side.1" / "_versions"
     tear(min(versions.glob("*.manifest")), "half")
-    locked = wholeness._locked
+    flock = fcntl.flock
 
-    @contextmanager
-    def deleted_meanwhile(directory: Path) -> Iterator[None]:
+    def delete_at_the_lock(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        assert Path(f"/proc/self/fd/{descriptor}").readlink() == versions
         if not late:
             local.delete_branch("side.1")
-        with locked(directory):
-            if late:
-                local.delete_branch("side.1")
-            yield
+        flock(descriptor, operation)
+        if late:
+            local.delete_branch("side.1")
 
-    monkeypatch.setattr(wholeness, "_locked", deleted_meanwhile)
+    monkeypatch.setattr(fcntl, "flock", delete_at_the_lock)
     with pytest.raises(StaleBranch):
         branch.append(rows("b"))
     assert not versions.exists()
@@ -133,7 +133,7 @@ def test_a_branch_that_is_deleted_at_that_moment(
 def own_data(table: Table) -> Path:
     """The data file that came with the newest version."""
     newest = table.dataset.get_fragments()[-1]
-    return table.place.local_path / "data" / newest.data_files()[0].path
+    return table.location.local_path / "data" / newest.data_files()[0].path
 
 
 DAMAGE = {
@@ -154,10 +154,10 @@ def test_data_that_was_not_flushed_before_can_be_torn_too(
     if write == "append":
         commit = table.append(rows("lost"))
     else:
-        commit = table.merge_exclusively(rows("lost"), key="id", write_id="w")
+        commit = table.cas_merge(rows("lost"), key="id", write_id="w")
     DAMAGE[how](own_data(commit.table))
-    assert ids(Table.open(table.place).read()) == ["a"]
-    assert ids(Table.open(table.place).append(rows("b")).table.read()) == ["a", "b"]
+    assert ids(Table.open(table.location).read()) == ["a"]
+    assert ids(Table.open(table.location).append(rows("b")).table.read()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("how", DAMAGE)
@@ -170,10 +170,10 @@ def test_data_that_was_flushed_and_is_damaged_is_corruption(
     if write == "append":
         commit = table.append(rows("b"))
     else:
-        commit = table.merge_exclusively(rows("b"), key="id", write_id="w")
+        commit = table.cas_merge(rows("b"), key="id", write_id="w")
     DAMAGE[how](own_data(commit.table))
     assert table.refresh().version == commit.version
-    again = Table.open(local.place)
+    again = Table.open(local.location)
     assert again.version == commit.version
     with pytest.raises(CorruptDataset):
         again.read()
@@ -183,13 +183,13 @@ def test_data_that_was_flushed_and_is_damaged_is_corruption(
 def test_a_merge_that_was_not_acknowledged_stays_passed_over(local: Table) -> None:
     """The mark of what was flushed is a version file that nobody may write; a lost mark is none."""
     table = local.append(rows("a")).table
-    merged = table.merge_exclusively(rows("b"), key="id", write_id="w").table
+    merged = table.cas_merge(rows("b"), key="id", write_id="w").table
     file = version_file(merged, merged.version)
     assert not file.stat().st_mode & 0o222
     assert version_file(table, table.version).stat().st_mode & 0o200
     file.chmod(0o644)
     DAMAGE["half"](own_data(merged))
-    assert Table.open(local.place).version == table.version
+    assert Table.open(local.location).version == table.version
 
 
 def test_a_mark_that_cannot_be_made_fails_no_merge(
@@ -201,7 +201,7 @@ def test_a_mark_that_cannot_be_made_fails_no_merge(
         raise PermissionError
 
     monkeypatch.setattr(Path, "chmod", refuse)
-    merged = local.merge_exclusively(rows("b"), key="id", write_id="w").table
+    merged = local.cas_merge(rows("b"), key="id", write_id="w").table
     assert ids(merged.read()) == ["b"]
 
 
@@ -210,7 +210,7 @@ def test_a_damaged_older_version_is_corruption_when_asked_for(local: Table) -> N
     local.append(rows("a"))
     tear(newest_manifest(local), "zeros")
     with pytest.raises(CorruptDataset):
-        Table.open(local.place, version=2)
+        Table.open(local.location, version=2)
 
 
 @pytest.mark.parametrize("how", TEARS)
@@ -225,23 +225,27 @@ def test_a_torn_creation_is_made_again(tmp_path: Path, how: str) -> None:
 
 @pytest.mark.integration
 def test_several_writers_at_once_lose_nothing_that_was_acknowledged(local: Table) -> None:
-    """Each sees the damage; none sets aside the whole version that another wrote meanwhile."""
-    context = multiprocessing.get_context("spawn")
+    """Each sees the damage; none sets aside the whole version that another wrote at that time."""
+    context = get_context("spawn")
     names = [f"w{number}" for number in range(4)]
-    for round_ in range(5):
+    rounds = range(sized(8, 40))
+    meet = context.Barrier(len(names) + 1, timeout=60)
+    writers = [
+        context.Process(
+            target=append_each, args=(local.location.local_path, name, len(rounds), meet)
+        )
+        for name in names
+    ]
+    for writer in writers:
+        writer.start()
+    for _ in rounds:
         local.refresh().append(rows("lost"))
         tear(newest_manifest(local), "half")
-        start = context.Barrier(len(names))
-        writers = [
-            context.Process(
-                target=append_each, args=(local.place.local_path, f"{name}-{round_}", start)
-            )
-            for name in names
-        ]
-        for writer in writers:
-            writer.start()
-        for writer in writers:
-            writer.join()
-        assert [writer.exitcode for writer in writers] == [0] * len(names)
-    everyone = sorted(f"{name}-{round_}" for name in names for round_ in range(5))
-    assert ids(Table.open(local.place).read()) == everyone
+        meet.wait()  # they open it
+        meet.wait()  # they write
+        meet.wait()  # they have written
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * len(names)
+    everyone = sorted(f"{name}-{round_}" for name in names for round_ in rounds)
+    assert ids(Table.open(local.location).read()) == everyone

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import lance
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from lance import LanceDataset, LanceOperation
-from lance.fragment import write_fragments
-from people import SCHEMA, ids, rows
+from people import SCHEMA, ids, rows, version_name
 
 from omnigraph_l1 import Storage, Table, list_objects, migrate_version_names, read_object
-from omnigraph_l1._lance.manifest_names import (
-    NamingScheme,
-    format_detached,
-    format_name,
-    parse_detached,
-    parse_name,
-)
-from omnigraph_l1._table import flushing
 from omnigraph_l1.errors import (
     DatasetNotFound,
     MixedVersionNames,
@@ -29,7 +18,7 @@ from omnigraph_l1.errors import (
 )
 from omnigraph_l1.failpoints import handling
 
-OLD, NEW = NamingScheme.V1, NamingScheme.V2
+OLD, NEW = "as Lance once did", "as it does today"
 
 
 class CutShort(Exception):
@@ -40,18 +29,19 @@ class CutShort(Exception):
 def old(storage: Storage) -> Storage:
     """A dataset of four versions, a row in each but the first, named as Lance once did."""
     options = {"storage_options": storage.lance_options, "enable_v2_manifest_paths": False}
-    dataset = lance.write_dataset(SCHEMA.empty_table(), storage.place.uri, **options)
+    dataset = lance.write_dataset(SCHEMA.empty_table(), storage.location.uri, **options)
     for name in "abc":
         dataset = lance.write_dataset(rows(name), dataset, mode="append")
     return storage
 
 
-def names(storage: Storage) -> dict[NamingScheme, list[int]]:
+def names(storage: Storage) -> dict[str, list[int]]:
     """List the versions by how their files are named."""
-    parsed = [parse_name(each.name) for each in list_objects(storage.child("_versions"))]
+    listed = (each.name.partition(".") for each in list_objects(storage.child("_versions")))
+    numbers = [int(stem) for stem, _, ending in listed if ending == "manifest"]
     return {
-        scheme: sorted(one[1] for one in parsed if one and one[0] is scheme)
-        for scheme in NamingScheme
+        OLD: sorted(number for number in numbers if number < 2**63),
+        NEW: sorted(2**64 - 1 - number for number in numbers if number >= 2**63),
     }
 
 
@@ -103,7 +93,7 @@ def test_cut_short_it_goes_on(old: Storage, point: str, hit: int) -> None:
     except MixedVersionNames:
         assert found[OLD]
     else:
-        assert not (found[OLD] and old.place.is_local)
+        assert not (found[OLD] and old.location.is_local)
         assert ids(newest.read()) == ["a", "b", "c"]
     assert Table.open(old, version=2).count() == 1
     migrate_version_names(old)
@@ -116,11 +106,11 @@ def test_a_writer_from_before_loses_nothing(old: Storage) -> None:
     misled meanwhile; in a store its commit is not seen.
     """
     options = old.lance_options
-    writer = lance.dataset(old.place.uri, storage_options=options)
+    writer = lance.dataset(old.location.uri, storage_options=options)
     migrate_version_names(old)
     lance.write_dataset(rows("late"), writer, mode="append")
     assert names(old) == {OLD: [5], NEW: [1, 2, 3, 4]}
-    if old.place.is_local:
+    if old.location.is_local:
         with pytest.raises(MixedVersionNames):
             Table.open(old)
     else:
@@ -132,9 +122,9 @@ def test_a_writer_from_before_loses_nothing(old: Storage) -> None:
 def test_two_versions_of_one_number_are_not_made_one(old: Storage) -> None:
     """Lance's own migration puts one in the place of the other. Nothing is renamed before."""
     folder = old.child("_versions")
-    other = read_object(folder, format_name(3, OLD))
+    other = read_object(folder, "3.manifest")
     assert other is not None
-    put(folder, format_name(4), other)
+    put(folder, version_name(4), other)
     with pytest.raises(MixedVersionNames, match=r"4\.manifest and 1844\d+\.manifest are two"):
         migrate_version_names(old)
     assert names(old) == {OLD: [1, 2, 3, 4], NEW: [4]}
@@ -142,7 +132,7 @@ def test_two_versions_of_one_number_are_not_made_one(old: Storage) -> None:
 
 def test_who_keeps_writing_is_told(old: Storage) -> None:
     """A version under the old names after each round: it does not go on for ever."""
-    writer = lance.dataset(old.place.uri, storage_options=old.lance_options)
+    writer = lance.dataset(old.location.uri, storage_options=old.lance_options)
 
     def interfere(name: str) -> None:
         if name == "l1.names.renamed" and names(old)[OLD] == []:
@@ -156,33 +146,31 @@ def test_who_keeps_writing_is_told(old: Storage) -> None:
 
 def test_our_handle_from_before_does_not_write(tmp_path: Path) -> None:
     """On local disk it is refused, reads on, and works when it is opened again."""
-    place = tmp_path / "old"
-    lance.write_dataset(rows("a"), place, enable_v2_manifest_paths=False)
-    before = Table.open(place)
+    location = tmp_path / "old"
+    lance.write_dataset(rows("a"), location, enable_v2_manifest_paths=False)
+    before = Table.open(location)
     staged = before.stage_append(rows("b"))
-    migrate_version_names(place)
+    migrate_version_names(location)
     with pytest.raises(RenamedVersions, match="Open it again"):
         before.commit(staged)
     assert ids(before.read()) == ["a"]
-    assert names(Storage.resolve(place))[OLD] == []
-    assert Table.open(place).commit(staged).follows_base
+    assert names(Storage.resolve(location))[OLD] == []
+    assert Table.open(location).commit(staged).follows_base
 
 
 def test_the_version_file_is_flushed_under_its_old_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit is not acknowledged before the file of its version is on disk."""
-    place = tmp_path / "old"
-    lance.write_dataset(rows("a"), place, enable_v2_manifest_paths=False)
-    table = Table.open(place)
+    location = tmp_path / "old"
+    lance.write_dataset(rows("a"), location, enable_v2_manifest_paths=False)
+    table = Table.open(location)
     flushed: list[str] = []
-    real = flushing.sync_files
 
-    def recorded(paths: list[Path]) -> None:
-        flushed.extend(path.name for path in paths)
-        real(paths)
+    def recorded(descriptor: int) -> None:
+        flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
 
-    monkeypatch.setattr(flushing, "sync_files", recorded)
+    monkeypatch.setattr(os, "fsync", recorded)
     table.append(rows("b"))
     assert "2.manifest" in flushed
     assert table.manifest_path.endswith("/_versions/1.manifest")
@@ -197,56 +185,9 @@ def test_what_is_no_dataset(tmp_path: Path) -> None:
         migrate_version_names(tmp_path)
 
 
-@settings(max_examples=5, deadline=None)
-@given(new=st.booleans(), commits=st.integers(0, 12), detached=st.integers(0, 2))
-def test_names_are_those_of_real_files(
-    tmp_path_factory: pytest.TempPathFactory, *, new: bool, commits: int, detached: int
-) -> None:
-    """Whatever is committed: each file parses to its version, and formats to its name."""
-    place = tmp_path_factory.mktemp("names")
-    dataset = lance.write_dataset(rows("a"), place / "t", enable_v2_manifest_paths=new)
-    for _ in range(commits):
-        dataset = lance.write_dataset(rows("b"), dataset, mode="append")
-    apart = []
-    for _ in range(detached if new else 0):  # Lance refuses them beside old names
-        operation = LanceOperation.Append(write_fragments(rows("c"), dataset))
-        made = LanceDataset.commit(dataset, operation, read_version=dataset.version, detached=True)
-        apart.append(made.version)
-    found = {path.name for path in (place / "t" / "_versions").glob("*.manifest")}
-    scheme = NEW if new else OLD
-    history = {name: parsed for name in found if (parsed := parse_name(name))}
-    assert sorted(history.values(), key=lambda one: one[1]) == [
-        (scheme, version) for version in range(1, commits + 2)
-    ]
-    assert all(format_name(version, kind) == name for name, (kind, version) in history.items())
-    assert sorted(filter(None, map(parse_detached, found - set(history)))) == sorted(apart)
-    assert {format_detached(version) for version in apart} == found - set(history)
-
-
-@given(st.integers(2**63, 2**64 - 1))
-def test_names_of_detached_versions_go_both_ways(version: int) -> None:
-    """And are no version of the history."""
-    assert parse_detached(format_detached(version)) == version
-    assert parse_name(format_detached(version)) is None
-
-
-@pytest.mark.parametrize("name", ["d1.manifest", "d18446744073709551616.manifest", "d.manifest",
-                                  "9223372036854775808.manifest", "dx.manifest"])  # fmt: skip
-def test_what_is_no_detached_version(name: str) -> None:
-    """Its highest bit is set."""
-    assert parse_detached(name) is None
-
-
-@pytest.mark.parametrize("version", [0, 2**63 - 1, 2**64])
-def test_a_detached_version_has_the_highest_bit_set(version: int) -> None:
-    """Others are refused."""
-    with pytest.raises(ValueError, match=str(version)):
-        format_detached(version)
-
-
 def put(folder: Storage, name: str, content: bytes) -> None:
     """Write a file in any kind of store."""
-    if folder.place.is_local:
-        (folder.place.local_path / name).write_bytes(content)
+    if folder.location.is_local:
+        (folder.location.local_path / name).write_bytes(content)
     else:
         folder.object_store().put(name, content)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import attrs
 import pyarrow as pa
 import pytest
+from lance import LanceDataset
 from people import rows
 
 from omnigraph_l1 import Resolution, Table, TransactionKind, conflict
-from omnigraph_l1._lance.failures import met
 from omnigraph_l1.errors import CommitConflict
 
 Act = Callable[[Table], object]
@@ -99,8 +99,8 @@ def test_an_overwrite_says_what_it_would_replace(two: Table) -> None:
 
 def test_an_exclusive_merge_says_what_it_is(two: Table) -> None:
     """Lance tells no more of it than that somebody else wrote, and to ask would be a request."""
-    two.merge_exclusively(rows("k"), key="id", write_id="one")
-    told = refused(two, lambda table: table.merge_exclusively(rows("k"), key="id", write_id="two"))
+    two.cas_merge(rows("k"), key="id", write_id="one")
+    told = refused(two, lambda table: table.cas_merge(rows("k"), key="id", write_id="two"))
     assert (told.ours, told.theirs, told.attempts) == (Kind.UPDATE, None, 1)
     assert "met another commit:" in str(told)
 
@@ -113,12 +113,24 @@ def test_each_operation_says_what_trying_again_does(kind: TransactionKind) -> No
     assert kind.again[0].islower()
 
 
-def test_other_texts_name_nobody() -> None:
+OTHER_TEXTS = {
+    "no names": "Too many concurrent writers. Attempted 0 retries.",
+    "numbers": "Retryable commit conflict for version 3: This 1-2-3 transaction was preempted by "
+    "concurrent transaction 7 (both modified rows)",
+    "no operation": "Incompatible transaction: This Append transaction is incompatible with "
+    "concurrent transaction Dance at version 3",
+}
+
+
+@pytest.mark.parametrize("text", OTHER_TEXTS.values(), ids=OTHER_TEXTS)
+def test_other_texts_name_no_other(
+    local: Table, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     """Texts without both names, and names that are no operations."""
-    assert met(OSError("Too many concurrent writers. Attempted 0 retries.")) is None
-    text = "This 1-2-3 transaction was preempted by concurrent transaction 7 (both modified rows)"
-    assert met(OSError(text)) is None
-    unknown = (
-        "This Append transaction is incompatible with concurrent transaction Dance at version 3"
-    )
-    assert met(OSError(unknown)) is None
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(text)
+
+    monkeypatch.setattr(LanceDataset, "commit", refuse)
+    met = refused(local, ACTS["append"])
+    assert (met.ours, met.theirs, met.their_version) == (Kind.APPEND, None, None)

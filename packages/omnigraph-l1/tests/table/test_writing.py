@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +13,6 @@ import pytest
 from people import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1._table import keys
-from omnigraph_l1._table.literals import in_list
 from omnigraph_l1.errors import InvalidRequest
 
 
@@ -172,13 +170,13 @@ def test_fragments_for_another_lineage_are_refused(table: Table) -> None:
 
 
 def test_fragments_for_another_table_are_refused(table: Table, tmp_path: Path) -> None:
-    """The branch is the same, the place is not: the files are elsewhere."""
+    """The branch is the same, the location is not: the files are elsewhere."""
     elsewhere = Table.create(tmp_path / "other", SCHEMA).write_target.write(rows("b"))
     here = table.write_target.write(rows("a"))
     for parts in ([elsewhere], [here, elsewhere]):
         with pytest.raises(InvalidRequest, match="cannot be read") as caught:
             table.stage_written(parts)
-        assert elsewhere.place in str(caught.value)
+        assert elsewhere.location in str(caught.value)
     assert table.commit(table.stage_written([here])).table.count() == 1
 
 
@@ -237,23 +235,6 @@ def test_finding_by_key_gives_just_those_rows(table: Table) -> None:
     assert ids(table.find("id", wanted)) == sorted(wanted[:2])
     assert ids(table.create_index("id").table.find("id", wanted)) == sorted(wanted[:2])
     assert table.find("id", [], columns=["age"]).schema.names == ["age"]
-
-
-def test_many_keys_are_found_in_filters_of_a_size_that_is_parsed(
-    local: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each row once, whatever is the number of keys; a longer filter takes Lance ever longer."""
-    names = [f"k{number:05}" for number in range(4001)]
-    local = local.append(rows(*names)).table
-    asked: list[int] = []
-
-    def counted(key: str, values: Sequence[object]) -> str:
-        asked.append(len(values))
-        return in_list(key, values)
-
-    monkeypatch.setattr(keys, "in_list", counted)
-    assert ids(local.find("id", names)) == names
-    assert asked == [2000, 2000, 1]
 
 
 def test_what_another_wrote_is_not_committed_twice_at_once(local: Table) -> None:

@@ -47,9 +47,9 @@ def test_a_key_is_inserted_once(storage: Storage) -> None:
     """Of two merges on one version that insert one key, the second is refused."""
     table = Table.create(storage, SCHEMA)
     other = Table.open(storage)
-    table.merge_exclusively(rows("k"), key="id", write_id="1")
+    table.cas_merge(rows("k"), key="id", write_id="1")
     with pytest.raises(CommitConflict):
-        other.merge_exclusively(rows("k"), key="id", write_id="2")
+        other.cas_merge(rows("k"), key="id", write_id="2")
     assert ids(Table.open(storage)) == ["k"]
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pickle
 
+import boto3
 import lance
 import pytest
 from undecided import SCHEMA, ids, rows
 
 from omnigraph_l1 import Storage, Table
-from omnigraph_l1._versions import MARK, claimed
-from omnigraph_l1.errors import InvalidRequest, StorageError, UnsafeStore, WrongVersionStore
-from omnigraph_testing import FaultyS3, S3Store
+from omnigraph_l1.errors import InvalidRequest, L1Error, UnsafeStore, WrongVersionStore
+from omnigraph_testing import FaultyS3, S3Server, S3Store
+
+MARK = "omnigraph:version_store"
+"""The entry in the config of a dataset whose versions DynamoDB decides."""
 
 
 def test_without_the_store_one_may_read_only(base: Table, plain: Storage) -> None:
@@ -29,36 +32,30 @@ def test_without_the_store_one_may_read_only(base: Table, plain: Storage) -> Non
 
 
 def test_with_another_store_neither(
-    base: Table, careless: FaultyS3, s3_store: S3Store, ours: Storage
+    base: Table, storage: Storage, omnigraph_dynamodb_server: S3Server
 ) -> None:
-    """An empty one is told as what it is, and one of others by its id."""
-    assert ids(base) == ["a", "b"]
-    for name in ("empty", "of others"):
-        store = s3_store.below(name)
-        options = {
-            **careless.storage_options,
-            "version_store": store.uri(),
-            "version_store.aws_endpoint": store.endpoint,
-        }
-        if name == "of others":
-            Table.create(Storage.resolve(careless.uri("other"), options), SCHEMA)
-        wrong = Table.open(Storage.resolve(careless.uri("a table"), options))
-        with pytest.raises((WrongVersionStore, StorageError)) as raised:
-            wrong.append(rows("c"))
-        assert isinstance(raised.value, WrongVersionStore) == (name == "of others")
-    assert ids(Table.open(ours)) == ["a", "b"]
+    """It has other versions: nothing is written by it."""
+    client = boto3.client("dynamodb", **omnigraph_dynamodb_server.root.client_kwargs)
+    model = client.describe_table(TableName=storage.location.dynamodb_table)["Table"]
+    same = {key: model[key] for key in ("KeySchema", "AttributeDefinitions")}
+    name = f"other-{storage.location.dynamodb_table}"
+    client.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **same)
+    uri = storage.location.uri.partition("?")[0] + f"?ddbTableName={name}"
+    wrong = Storage.resolve(uri, storage.lance_options)
+    with pytest.raises(L1Error):
+        Table.open(wrong).append(rows("c"))
+    Table.create(Storage.resolve(uri.replace("a table", "b"), storage.lance_options), SCHEMA)
+    with pytest.raises(L1Error):
+        Table.open(wrong).append(rows("c"))
+    assert ids(base.refresh()) == ["a", "b"]
 
 
-def test_a_table_that_needs_none_refuses_one(s3_store: S3Store, tmp_path: object) -> None:
-    """Its versions are decided by its place."""
-    plain = Storage.resolve(s3_store.uri("t"), s3_store.storage_options)
+def test_a_table_that_needs_none_refuses_one(plain: Storage, storage: Storage) -> None:
+    """Its versions are decided by its location."""
     Table.create(plain, SCHEMA)
-    options = {**s3_store.storage_options, "version_store": f"sqlite://{tmp_path}/v.db"}
-    Table.create(Storage.resolve(s3_store.uri("other"), options), SCHEMA)
-    found = Table.open(Storage.resolve(s3_store.uri("t"), options))
-    with pytest.raises(WrongVersionStore) as raised:
-        found.append(rows("a"))
-    assert raised.value.expected is None
+    with pytest.raises(L1Error):
+        Table.open(storage).append(rows("a"))
+    assert ids(Table.open(plain)) == []
 
 
 def test_the_mark_is_not_restored_away(storage: Storage) -> None:
@@ -95,13 +92,15 @@ def test_a_pickled_dataset_reads(base: Table) -> None:
 
 
 def test_one_dynamodb_table_serves_one_bucket(
-    dynamodb_table: object, careless: FaultyS3, s3_store: S3Store
+    omnigraph_dynamodb_table: object, careless: FaultyS3, s3_store: S3Store
 ) -> None:
     """Lance leaves the bucket out of the key: two of them would be taken for one."""
-    more = dynamodb_table.storage_options  # type: ignore[attr-defined]
-    name = dynamodb_table.name  # type: ignore[attr-defined]
+    more = omnigraph_dynamodb_table.storage_options  # type: ignore[attr-defined]
+    name = omnigraph_dynamodb_table.name  # type: ignore[attr-defined]
     first = careless.uri("a").replace("s3://", "s3+ddb://") + f"?ddbTableName={name}"
     Table.create(Storage.resolve(first, {**careless.storage_options, **more}), SCHEMA)
-    other = f"s3+ddb://another-bucket/{s3_store.key('a')}?ddbTableName={name}"
+    another = f"{s3_store.bucket}-2"
+    boto3.client("s3", **s3_store.client_kwargs).create_bucket(Bucket=another)
+    other = f"s3+ddb://{another}/{s3_store.key('a')}?ddbTableName={name}"
     with pytest.raises(UnsafeStore, match="table for each bucket"):
-        claimed(Storage.resolve(other, {**s3_store.storage_options, **more}))
+        Table.create(Storage.resolve(other, {**s3_store.storage_options, **more}), SCHEMA)

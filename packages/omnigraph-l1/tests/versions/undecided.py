@@ -24,29 +24,14 @@ def rows(*ids: str, n: int = 1) -> pa.Table:
 
 
 def ids(table: Table) -> list[str]:
-    """Give the ids in a table, sorted."""
+    """Return the ids in a table, sorted."""
     found: list[str] = table.read(columns=["id"])["id"].to_pylist()
     return sorted(found)
-
-
-def append_one(storage: Storage, name: str) -> int:
-    """Add a row; give the version."""
-    return Table.open(storage).append(rows(name)).version
 
 
 def create_one(storage: Storage) -> None:
     """Make the table."""
     Table.create(storage, SCHEMA)
-
-
-def delete_side(storage: Storage) -> None:
-    """Delete a branch."""
-    Table.open(storage).delete_branch("side")
-
-
-def remove_first(storage: Storage, count: int) -> None:
-    """Remove the first versions."""
-    Table.open(storage).remove_versions(range(1, count + 1))
 
 
 def append_many(storage: Storage, writer: int, count: int) -> list[int]:
@@ -70,7 +55,7 @@ def insert_first(storage: Storage, writer: int, keys: int) -> list[str]:
         name = f"k{key}"
         while name not in ids(table := Table.open(storage)):
             try:
-                table.merge_exclusively(rows(name, n=writer), key="id", write_id=f"{writer} {key}")
+                table.cas_merge(rows(name, n=writer), key="id", write_id=f"{writer} {key}")
             except CommitConflict:
                 continue
             mine.append(name)

@@ -1,146 +1,35 @@
-"""Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``."""
+"""Transactional graph storage on open files. Its errors are in ``omnigraph_l2.errors``.
+
+The public names are listed once, in ``_api/public_names.py``. They are imported on first use: Lance
+and Arrow, which they need, take a second to import, and ``omnigraph --help`` needs neither.
+"""
+
+import sys
+
+if sys.platform not in {"linux", "darwin"} or sys.maxsize < 2**32 or sys.version_info < (3, 11):
+    _message = "omnigraph-l2 needs Linux or macOS and a 64-bit Python 3.11 or later"
+    raise ImportError(_message)
+
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph_l2.errors import OmniGraphError
-
 if TYPE_CHECKING:
-    from omnigraph_l2._public import (
-        INTERNAL_MANIFEST_SCHEMA_VERSION,
-        PUBLISHER_RETRY_BUDGET,
-        UNRESOLVED,
-        AddProperty,
-        AddType,
-        Branch,
-        Branches,
-        ChangeEnds,
-        ChangeIndexes,
-        ChangeSet,
-        ChangeTarget,
-        ChangeUnique,
-        CleanupReport,
-        Diff,
-        DiffPart,
-        DropProperty,
-        DropType,
-        Durability,
-        EdgeType,
-        EvolvePlan,
-        EvolveStep,
-        Finding,
-        Fragment,
-        GraphCommit,
-        GraphSchema,
-        MergedTable,
-        MergeKind,
-        MergeResult,
-        MigrateReport,
-        NodeType,
-        OptimizedTable,
-        OptimizeOutcome,
-        OptimizeReport,
-        ReadTarget,
-        RegisterTable,
-        RepairAction,
-        RepairReport,
-        Repository,
-        Run,
-        Runs,
-        RunStatus,
-        Severity,
-        SharedWork,
-        Snapshot,
-        Staged,
-        StagedChange,
-        Swept,
-        TableChange,
-        TableDiff,
-        TableEntry,
-        TableTombstone,
-        TableUpdate,
-        Tag,
-        Tags,
-        Transaction,
-        TransactionKind,
-        VerifyReport,
-        VersionRecord,
-        WriteTarget,
-    )
-
-__all__ = [
-    "INTERNAL_MANIFEST_SCHEMA_VERSION",
-    "PUBLISHER_RETRY_BUDGET",
-    "UNRESOLVED",
-    "AddProperty",
-    "AddType",
-    "Branch",
-    "Branches",
-    "ChangeEnds",
-    "ChangeIndexes",
-    "ChangeSet",
-    "ChangeTarget",
-    "ChangeUnique",
-    "CleanupReport",
-    "Diff",
-    "DiffPart",
-    "DropProperty",
-    "DropType",
-    "Durability",
-    "EdgeType",
-    "EvolvePlan",
-    "EvolveStep",
-    "Finding",
-    "Fragment",
-    "GraphCommit",
-    "GraphSchema",
-    "MergeKind",
-    "MergeResult",
-    "MergedTable",
-    "MigrateReport",
-    "NodeType",
-    "OmniGraphError",
-    "OptimizeOutcome",
-    "OptimizeReport",
-    "OptimizedTable",
-    "ReadTarget",
-    "RegisterTable",
-    "RepairAction",
-    "RepairReport",
-    "Repository",
-    "Run",
-    "RunStatus",
-    "Runs",
-    "Severity",
-    "SharedWork",
-    "Snapshot",
-    "Staged",
-    "StagedChange",
-    "Swept",
-    "TableChange",
-    "TableDiff",
-    "TableEntry",
-    "TableTombstone",
-    "TableUpdate",
-    "Tag",
-    "Tags",
-    "Transaction",
-    "TransactionKind",
-    "VerifyReport",
-    "VersionRecord",
-    "WriteTarget",
-]
+    from omnigraph_l2._api.public_names import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
-    """Import what Lance and Arrow are behind when it is first asked for."""
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from omnigraph_l2 import _public  # noqa: PLC0415
+    """Import the public names when the first of them is used."""
+    if name == "__all__" or not name.startswith("_"):
+        from omnigraph_l2._api import public_names  # noqa: PLC0415
 
-    globals().update({each: getattr(_public, each) for each in _public.__all__})
-    return globals()[name]
+        if name == "__all__" or name in public_names.__all__:
+            value: Any = getattr(public_names, name)
+            globals()[name] = value
+            return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    names: list[str] = __getattr__("__all__")
+    return names

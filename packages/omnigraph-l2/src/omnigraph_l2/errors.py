@@ -2,19 +2,32 @@
 
 * ``BadInput``: the call is wrong; change the call.
 * ``NotFound``, ``AlreadyExists``: the named thing is (not) there; choose another, or make it.
-* ``Conflict``: somebody else was first; look again, then perhaps try again (``repo.retry``).
+* ``Conflict``: another writer was first; read again, then perhaps retry (``repo.retry``).
 * ``OutcomeUnknown``: the reply was lost; look for the commit, or the name, before doing it again.
 * ``StorageError``: the store did not do it; mend the store, the credentials or the disk.
-* ``CorruptRepository``, ``UpgradeRequired``, ``UsedAfterFork``: stop, a person is needed.
+* ``CorruptRepository``, ``ForeignRepository``, ``UpgradeRequired``, ``UsedAfterFork``: stop, a
+  person is needed.
 
-Always: each class derives from ``OmniGraphError``, carries typed attributes, keeps its ``kind``
-for ever, survives pickling, and says what was expected, what was found and what to do. No message
-contains a secret. What the layer below raised is chained as ``__cause__``.
+Invariant: each class derives from ``OmniGraphError``, carries typed attributes, keeps its ``kind``,
+survives pickling, and says what was expected, what was found and what to do. No message contains a
+secret. ``StorageError`` and its subclasses, and ``UsedAfterFork``, are those of ``omnigraph_l1``;
+its other errors are translated and chained as ``__cause__``.
 """
 
+from omnigraph_l1.errors import (
+    AccessDenied,
+    OmniGraphError,
+    StorageError,
+    StorageFull,
+    StoreUnavailable,
+    UnsafeStore,
+    UnsupportedPylance,
+    UsedAfterFork,
+)
 from omnigraph_l2._errors.bad_input import (
     BadInput,
     BranchInUse,
+    ConcurrentUse,
     DanglingEdges,
     DataProblem,
     DuplicateIds,
@@ -29,9 +42,6 @@ from omnigraph_l2._errors.bad_input import (
     InvalidTagName,
     MissingPackage,
     TransactionClosed,
-)
-from omnigraph_l2._errors.base import (
-    OmniGraphError,
 )
 from omnigraph_l2._errors.conflict import (
     CommitOutcomeUnknown,
@@ -48,15 +58,15 @@ from omnigraph_l2._errors.conflict import (
 )
 from omnigraph_l2._errors.damage import (
     CorruptRepository,
+    ForeignRepository,
     UpgradeRequired,
-    UsedAfterFork,
 )
 from omnigraph_l2._errors.merging import (
     MergeConflict,
     MergeConflictKind,
     MergeConflicts,
 )
-from omnigraph_l2._errors.presence import (
+from omnigraph_l2._errors.not_found_or_exists import (
     AlreadyExists,
     BranchExists,
     NotFound,
@@ -73,12 +83,6 @@ from omnigraph_l2._errors.presence import (
     UnknownTag,
     UnknownVersion,
 )
-from omnigraph_l2._errors.storage import (
-    AccessDenied,
-    StorageError,
-    StorageFull,
-    UnsafeStore,
-)
 
 __all__ = [
     "AccessDenied",
@@ -87,6 +91,7 @@ __all__ = [
     "BranchExists",
     "BranchInUse",
     "CommitOutcomeUnknown",
+    "ConcurrentUse",
     "Conflict",
     "CorruptRepository",
     "DanglingEdges",
@@ -94,6 +99,7 @@ __all__ = [
     "DuplicateIds",
     "DuplicateValues",
     "ExpectedVersionMismatch",
+    "ForeignRepository",
     "InvalidBranchName",
     "InvalidChange",
     "InvalidData",
@@ -121,6 +127,7 @@ __all__ = [
     "SnapshotExpired",
     "StorageError",
     "StorageFull",
+    "StoreUnavailable",
     "TableContention",
     "TagExists",
     "TransactionClosed",
@@ -132,6 +139,7 @@ __all__ = [
     "UnknownTag",
     "UnknownVersion",
     "UnsafeStore",
+    "UnsupportedPylance",
     "UpgradeRequired",
     "UsedAfterFork",
 ]

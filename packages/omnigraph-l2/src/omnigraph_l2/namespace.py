@@ -1,8 +1,8 @@
 """A repository as a Lance namespace, so that LanceDB and others find its tables by name.
 
-Always: a client that lets the namespace manage versions, as it is told to, sees published versions
-only, of the branch that it named, and a commit of its own is refused. What a client that ignores
-this can see, docs/interop.md says. What is written through the namespace is one publish a request.
+Invariant: a client that lets the namespace manage versions sees only published versions of the
+branch that it named, and its own commits are refused. docs/interop.md describes what a client can
+see that does not. Each request that writes is one publish.
 """
 
 from __future__ import annotations
@@ -42,27 +42,26 @@ from lance_namespace import (
     TableVersionNotFoundError,
 )
 
-from omnigraph_l2._catalog.commits import GraphCommit
-from omnigraph_l2._namespace import (
-    REFUSED,
-    Lineage,
-    apart,
-    as_model,
-    deleting,
-    inserting,
-    lineage_of,
-    listed_namespaces,
-    merging,
-    named_moment,
-    named_table,
-    page,
-    published_versions,
-    refuse,
-    refuse_moment,
+from omnigraph_l2._api.repository import Repository
+from omnigraph_l2._branch.snapshot import storage_of
+from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._transaction.transaction import Transaction
+from omnigraph_l2.interop.namespace_errors import run_in_thread
+from omnigraph_l2.interop.namespace_requests import as_model, page
+from omnigraph_l2.interop.namespace_revisions import (
+    child_namespaces,
+    resolve_table,
+    revision_of_namespace,
 )
-from omnigraph_l2._repository import Repository
-from omnigraph_l2._snapshots import place_of
-from omnigraph_l2._transactions.transaction import Transaction
+from omnigraph_l2.interop.namespace_versions import Lineage, lineage_of, published_versions
+from omnigraph_l2.interop.namespace_writes import (
+    REFUSED,
+    check_writable_revision,
+    plan_delete,
+    plan_insert,
+    plan_merge,
+    refuse,
+)
 
 __all__ = ["GraphNamespace"]
 
@@ -93,10 +92,10 @@ class GraphNamespace(LanceNamespace):
             raise InvalidInputError(msg)
         options = {name[len(_OPTION) :]: value for name, value in properties.items()}
         self._properties = {"uri": uri, "actor": actor, "durability": durability, **properties}
-        self._repo = apart(lambda: Repository.open(uri, options or None, actor, durability))
+        self._repo = run_in_thread(lambda: Repository.open(uri, options or None, actor, durability))
 
     def namespace_id(self) -> str:
-        """Tell which repository it is."""
+        """Return which repository it is."""
         return f"{type(self).__name__} {{ uri: {self._repo.uri!r} }}"
 
     def close(self) -> None:
@@ -104,7 +103,7 @@ class GraphNamespace(LanceNamespace):
         self._repo.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (type(self), self._properties)
+        return _open, (type(self), self._properties)
 
     def __repr__(self) -> str:
         return f"<{self.namespace_id()}>"
@@ -114,23 +113,23 @@ class GraphNamespace(LanceNamespace):
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
         """Name the namespaces below one."""
         asked = as_model(ListNamespacesRequest, request)
-        names = apart(lambda: listed_namespaces(self._repo, asked.id))
+        names = run_in_thread(lambda: child_namespaces(self._repo, asked.id))
         listed, token = page(names, asked.page_token, asked.limit)
         return ListNamespacesResponse(namespaces=listed, page_token=token)
 
     def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
         """Raise ``NamespaceNotFoundError`` where there is no such namespace."""
         asked = as_model(NamespaceExistsRequest, request)
-        apart(lambda: listed_namespaces(self._repo, asked.id))
+        run_in_thread(lambda: child_namespaces(self._repo, asked.id))
         return NamespaceExistsResponse()
 
     def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
-        """Tell which commit a namespace shows."""
+        """Return which commit a namespace shows."""
         asked = as_model(DescribeNamespaceRequest, request)
-        moment = named_moment(asked.id)
-        if moment is None:
+        revision = revision_of_namespace(asked.id)
+        if revision is None:
             return DescribeNamespaceResponse(properties={})
-        snapshot = apart(lambda: moment.snapshot(self._repo))
+        snapshot = run_in_thread(lambda: revision.snapshot(self._repo))
         return DescribeNamespaceResponse(properties=_told_of(snapshot.branch, snapshot.commit))
 
     # Tables.
@@ -138,19 +137,23 @@ class GraphNamespace(LanceNamespace):
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """Name the tables of a namespace, not those of the namespaces below it."""
         asked = as_model(ListTablesRequest, request)
-        moment = named_moment(asked.id)
-        names = [] if moment is None else apart(lambda: list(moment.snapshot(self._repo).tables))
+        revision = revision_of_namespace(asked.id)
+        names = (
+            []
+            if revision is None
+            else run_in_thread(lambda: list(revision.snapshot(self._repo).tables))
+        )
         listed, token = page(names, asked.page_token, asked.limit)
         return ListTablesResponse(tables=listed, page_token=token)
 
     def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
         """Raise ``TableNotFoundError`` where there is no such table."""
         asked = as_model(TableExistsRequest, request)
-        self._versioned(asked.id, asked.version)
+        self._at_version(asked.id, asked.version)
         return TableExistsResponse()
 
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Tell where a table is, and that its versions are to be asked for here."""
+        """Return where a table is, and that its versions are to be asked for here."""
         asked = as_model(DescribeTableRequest, request)
         if asked.branch is not None or asked.tag is not None:
             msg = (
@@ -158,9 +161,9 @@ class GraphNamespace(LanceNamespace):
                 'name the table ["branches", name, key] or ["tags", name, key].'
             )
             raise InvalidInputError(msg)
-        lineage, version = self._versioned(asked.id, asked.version)
+        lineage, version = self._at_version(asked.id, asked.version)
         snapshot, key = lineage.snapshot, lineage.table_key
-        options = place_of(snapshot, key).lance_options
+        options = storage_of(snapshot, key).lance_options
         return DescribeTableResponse(
             table=key,
             namespace=list(asked.id or ())[:-1],
@@ -182,28 +185,28 @@ class GraphNamespace(LanceNamespace):
         below = _number(asked.page_token)
 
         def listed() -> tuple[list[TableVersion], str | None]:
-            found = self._published(self._lineage(asked.id, asked.branch), below)
+            found = self._list_published(self._lineage(asked.id, asked.branch), below)
             versions = list(islice(found, asked.limit))
             cut = asked.limit is not None and next(found, None) is not None
             return versions, str(versions[-1].version) if cut else None
 
-        versions, token = apart(listed)
+        versions, token = run_in_thread(listed)
         return ListTableVersionsResponse(versions=versions, page_token=token)
 
     def describe_table_version(
         self, request: DescribeTableVersionRequest
     ) -> DescribeTableVersionResponse:
-        """Tell where a version is, if it was published; without a number, the newest."""
+        """Return where a version is, if it was published; without a number, the newest."""
         asked = as_model(DescribeTableVersionRequest, request)
 
         def found() -> TableVersion | None:
             lineage = self._lineage(asked.id, asked.branch)
             below = None if asked.version is None else asked.version + 1
-            version = next(self._published(lineage, below), None)
+            version = next(self._list_published(lineage, below), None)
             fits = version is not None and asked.version in (None, version.version)
             return version if fits else None
 
-        version = apart(found)
+        version = run_in_thread(found)
         if version is None:
             raise _not_published(asked.id, asked.version)
         return DescribeTableVersionResponse(version=version)
@@ -222,7 +225,7 @@ class GraphNamespace(LanceNamespace):
             rows = lineage.snapshot.scan(lineage.table_key, [], asked.predicate)
             return sum(batch.num_rows for batch in rows)
 
-        return CountTableRowsResponse(count=apart(count))
+        return CountTableRowsResponse(count=run_in_thread(count))
 
     # Writing.
 
@@ -231,8 +234,8 @@ class GraphNamespace(LanceNamespace):
     ) -> InsertIntoTableResponse:
         """Add rows, or replace all, as one publish."""
         asked = as_model(InsertIntoTableRequest, request)
-        key = named_table(asked.id)[1]
-        done = self._write(asked.id, asked.branch, inserting(key, asked, request_data))
+        key = resolve_table(asked.id)[1]
+        done = self._write(asked.id, asked.branch, plan_insert(key, asked, request_data))
         return InsertIntoTableResponse(transaction_id=done)
 
     def merge_insert_into_table(
@@ -240,58 +243,58 @@ class GraphNamespace(LanceNamespace):
     ) -> MergeInsertIntoTableResponse:
         """Replace rows by id and add the others, as one publish."""
         asked = as_model(MergeInsertIntoTableRequest, request)
-        key = named_table(asked.id)[1]
-        done = self._write(asked.id, asked.branch, merging(key, asked, request_data))
+        key = resolve_table(asked.id)[1]
+        done = self._write(asked.id, asked.branch, plan_merge(key, asked, request_data))
         return MergeInsertIntoTableResponse(transaction_id=done)
 
     def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
         """Delete the rows that a filter matches, as one publish."""
         asked = as_model(DeleteFromTableRequest, request)
-        key = named_table(asked.id)[1]
-        done = self._write(asked.id, asked.branch, deleting(key, asked))
+        key = resolve_table(asked.id)[1]
+        done = self._write(asked.id, asked.branch, plan_delete(key, asked))
         return DeleteFromTableResponse(transaction_id=done)
 
     def _write(
         self, table_id: list[str] | None, native: str | None, change: Callable[[Transaction], Any]
     ) -> str | None:
-        moment, _ = named_table(table_id)
-        refuse_moment(moment, native)
+        revision, _ = resolve_table(table_id)
+        check_writable_revision(revision, native)
 
         def once(tx: Transaction) -> Transaction:
             change(tx)
             return tx
 
         def published() -> GraphCommit | None:
-            return self._repo.retry(once, moment.name).commit
+            return self._repo.retry(once, revision.name).commit
 
-        commit = apart(published)
+        commit = run_in_thread(published)
         return None if commit is None else commit.graph_commit_id
 
     # Finding.
 
     def _lineage(self, table_id: list[str] | None, native: str | None = None) -> Lineage:
-        moment, key = named_table(table_id)
-        return lineage_of(self._repo, moment, key, native)
+        revision, key = resolve_table(table_id)
+        return lineage_of(self._repo, revision, key, native)
 
-    def _versioned(self, table_id: list[str] | None, wanted: int | None) -> tuple[Lineage, int]:
+    def _at_version(self, table_id: list[str] | None, wanted: int | None) -> tuple[Lineage, int]:
         def find() -> tuple[Lineage, int | None]:
             lineage = self._lineage(table_id)
             below = None if wanted is None else wanted + 1
-            found = next(self._published(lineage, below), None)
+            found = next(self._list_published(lineage, below), None)
             return lineage, None if found is None else found.version
 
-        lineage, version = apart(find)
+        lineage, version = run_in_thread(find)
         if version is None or wanted not in (None, version):
             raise _not_published(table_id, wanted)
         return lineage, version
 
-    def _published(self, lineage: Lineage, below: int | None) -> Iterator[TableVersion]:
+    def _list_published(self, lineage: Lineage, below: int | None) -> Iterator[TableVersion]:
         for version, path in published_versions(self._repo, lineage):
             if below is None or version < below:
                 yield TableVersion(version=version, manifest_path=path)
 
 
-def _opened(kind: type[GraphNamespace], properties: dict[str, Any]) -> GraphNamespace:
+def _open(kind: type[GraphNamespace], properties: dict[str, Any]) -> GraphNamespace:
     return kind(**properties)
 
 

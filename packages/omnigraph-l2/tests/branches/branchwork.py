@@ -22,9 +22,9 @@ def ids_of_log(repo: Repository, branch: str) -> list[str]:
     return [commit.graph_commit_id for commit in repo.log(branch)]
 
 
-def fill_with_branch(place: Path) -> list[str]:
+def fill_with_branch(location: Path) -> list[str]:
     """Make one with a branch that has written."""
-    (uri,) = fill(place)
+    (uri,) = fill(location)
     with Repository.open(uri, durability="none") as repo:
         repo.branches.create("side")
         append(repo, "cat", branch="side")
@@ -50,35 +50,32 @@ def write_side(uri: str) -> None:
         tx.append("node:Company", [{"id": "co"}])
 
 
-def race_to_create(uri: str, options: dict[str, str] | None, start: Any, told: Any) -> None:
-    """Create one name at the same time as others; tell whether it was won."""
+def race_to_create(uri: str, options: dict[str, str] | None, start: Any) -> str | None:
+    """Create one name at the same time as others; return its native name if it was won."""
     with Repository.open(uri, options, durability="none") as repo:
         start.wait()
         try:
-            made = repo.branches.create("contested")
+            return repo.branches.create("contested").native_branch
         except BranchExists:
-            told.put(None)
-        else:
-            told.put(made.native_branch)
+            return None
 
 
-def race_to_write(uri: str, name: str, start: Any, told: Any) -> None:
+def race_to_write(uri: str, name: str, start: Any) -> None:
     """Append on a branch at the same time as others, to a table that is not forked yet."""
     with Repository.open(uri, durability="none") as repo:
         start.wait()
         append(repo, name, branch="side")
-    told.put(None)
 
 
-def churn(place: dict[str, Any], number: int, rounds: int, start: Any, told: Any) -> None:
-    """Create, write to, and delete one name beside others; tell what was unexpected.
+def churn(location: dict[str, Any], number: int, rounds: int, start: Any) -> tuple[int, list[str]]:
+    """Create, write to, and delete one name as others do; return what was unexpected.
 
     Who has done nothing goes on: left alone, it does.
     """
     unexpected: list[str] = []
     done = 0
     turns = count()
-    with Repository.open(**place) as repo:
+    with Repository.open(**location) as repo:
         start.wait()
         while (turn := next(turns)) < rounds or not (done or unexpected):
             try:
@@ -93,4 +90,4 @@ def churn(place: dict[str, Any], number: int, rounds: int, start: Any, told: Any
                 continue
             except OmniGraphError as error:
                 unexpected.append(f"{type(error).__name__}: {error}")
-    told.put((done, unexpected))
+    return done, unexpected

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from branchwork import KNOWS, ids_of_log
+from each_store import S3_AT_NIGHT
 from small_graph import PERSON, append, people
 
 from omnigraph_l2 import Repository
@@ -36,6 +37,7 @@ def test_a_branch_starts_as_its_source_and_goes_its_own_way(repo: Repository) ->
     assert repo.snapshot("what/if").tables[KNOWS].table_branch is None
 
 
+@S3_AT_NIGHT
 def test_what_every_operation_does_on_a_branch(repo: Repository) -> None:
     """Upsert, delete and overwrite, with what was there before, and edges checked."""
     repo.branches.create("side")
@@ -61,6 +63,7 @@ def test_a_branch_of_a_branch(repo: Repository) -> None:
     assert people(repo, "a") == "ann bob on-a"
 
 
+@S3_AT_NIGHT
 def test_the_log_of_a_branch_goes_back_through_its_parent(repo: Repository) -> None:
     """One chain of parents, no commit of the parent that came after the start."""
     before = ids_of_log(repo, "main")
@@ -89,6 +92,7 @@ def test_a_branch_from_a_commit(repo: Repository) -> None:
     assert people(repo, "old") == "ann bob new"
 
 
+@S3_AT_NIGHT
 def test_a_branch_from_a_commit_of_another_branch(repo: Repository) -> None:
     """A commit is found on whatever branch it was made."""
     repo.branches.create("a")
@@ -99,6 +103,7 @@ def test_a_branch_from_a_commit_of_another_branch(repo: Repository) -> None:
     assert people(repo, "b") == "ann bob cat"
 
 
+@S3_AT_NIGHT
 def test_a_branch_from_a_snapshot(repo: Repository) -> None:
     """It is what the snapshot shows, whatever came after."""
     snapshot = repo.snapshot()
@@ -208,6 +213,7 @@ def test_a_child_of_an_earlier_branch_of_that_name_is_no_child(local: Repository
     assert people(local, "b") == "ann bob"
 
 
+@S3_AT_NIGHT
 def test_what_cannot_be_created(repo: Repository) -> None:
     """A typed error, and nothing is left."""
     repo.branches.create("side")
@@ -256,6 +262,7 @@ def test_names_that_keep_it(local: Repository, name: str) -> None:
     local.branches.delete(name)
 
 
+@S3_AT_NIGHT
 def test_main_stays(repo: Repository) -> None:
     """It cannot be deleted, and internal branches not in this way."""
     for name in ("main", "__run__x"):
@@ -264,6 +271,7 @@ def test_main_stays(repo: Repository) -> None:
     assert people(repo) == "ann bob"
 
 
+@S3_AT_NIGHT
 def test_expectations_hold_on_a_branch(repo: Repository) -> None:
     """A table that changed on the branch breaks an expectation; one on main does not."""
     repo.branches.create("side")

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from branchwork import create_side, delete_side, fill_with_branch, write_side
 from killing import each_step
+from sizes import commit_seed, sized
 from small_graph import PERSON, append, fill, native_branches, people
 
+from campaign.traced_crash import TracedCrash
 from omnigraph_l1 import Table, table_path
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import BranchExists, UnknownBranch
@@ -19,10 +21,10 @@ pytestmark = pytest.mark.integration
 PEOPLE = table_path(PERSON)
 
 
-def test_killed_while_it_is_made(crash: Crash) -> None:
+def test_killed_while_it_is_made(omnigraph_crash: Crash) -> None:
     """It is there or not; making it works, or tells that it is there; then it is whole."""
     outcomes = set()
-    for point, (uri,) in each_step(crash, create_side, fill):
+    for point, (uri,) in each_step(omnigraph_crash, create_side, fill):
         with Repository.open(uri, durability="none") as repo:
             is_there = [each.name for each in repo.branches.list()] == ["main", "side"]
             if is_there:
@@ -39,9 +41,11 @@ def test_killed_while_it_is_made(crash: Crash) -> None:
     assert outcomes == {True, False}
 
 
-def test_killed_inside_lance_while_it_is_made(crash: Crash) -> None:
+def test_killed_inside_lance_while_it_is_made(traced_crash: TracedCrash) -> None:
     """Also where a native branch is half made: it is never used, the name is free."""
-    killed = crash.everywhere(create_side, prepare=fill, by="file operations", limit=8, seed=3)
+    killed = traced_crash.everywhere(
+        create_side, prepare=fill, by="file operations", limit=sized(4, 8), seed=commit_seed()
+    )
     for crashed in killed:
         with Repository.open(*crashed.arguments, durability="none") as repo:
             if len(repo.branches.list()) == 1:
@@ -50,10 +54,10 @@ def test_killed_inside_lance_while_it_is_made(crash: Crash) -> None:
             assert people(repo, "side") == "ann bob cat", str(crashed)
 
 
-def test_killed_while_it_is_deleted(crash: Crash) -> None:
+def test_killed_while_it_is_deleted(omnigraph_crash: Crash) -> None:
     """It is there as a whole, or gone; the name can be used again."""
     outcomes = set()
-    for point, (uri,) in each_step(crash, delete_side, fill_with_branch):
+    for point, (uri,) in each_step(omnigraph_crash, delete_side, fill_with_branch):
         with Repository.open(uri, durability="none") as repo:
             is_there = len(repo.branches.list()) == 2
             if is_there:
@@ -68,9 +72,9 @@ def test_killed_while_it_is_deleted(crash: Crash) -> None:
     assert False in outcomes
 
 
-def test_nothing_is_left_of_a_branch_that_was_deleted(crash: Crash) -> None:
+def test_nothing_is_left_of_a_branch_that_was_deleted(omnigraph_crash: Crash) -> None:
     """No native branch, in no dataset that it had written to."""
-    (uri,) = fill_with_branch(crash.directory)
+    (uri,) = fill_with_branch(omnigraph_crash.directory)
     paths = ("__manifest", "_graph_commits.lance", PEOPLE)
     with Repository.open(uri, durability="none") as repo:
         assert [len(native_branches(repo, path)) for path in paths] == [1, 1, 1]
@@ -78,10 +82,10 @@ def test_nothing_is_left_of_a_branch_that_was_deleted(crash: Crash) -> None:
         assert [len(native_branches(repo, path)) for path in paths] == [0, 0, 0]
 
 
-def test_killed_while_it_is_written_to(crash: Crash) -> None:
+def test_killed_while_it_is_written_to(omnigraph_crash: Crash) -> None:
     """Also between fork and publish: the next writer needs no help, rows of the dead stay away."""
     outcomes = set()
-    for point, (uri,) in each_step(crash, write_side, fill_with_branch):
+    for point, (uri,) in each_step(omnigraph_crash, write_side, fill_with_branch):
         with Repository.open(uri, durability="none") as repo:
             found = people(repo, "side")
             companies = repo.snapshot("side").read("node:Company")["id"].to_pylist()
@@ -135,15 +139,15 @@ def test_a_fork_that_a_dead_writer_left(local: Repository) -> None:
     assert local.snapshot("side").tables[PERSON].table_branch == made.native_branch
 
 
-def test_every_declared_point_of_branches_is_passed(crash: Crash) -> None:
+def test_every_declared_point_of_branches_is_passed(omnigraph_crash: Crash) -> None:
     """A step that nobody is killed at is not proven."""
     passed: set[str] = set()
     declared: set[str] = set()
     jobs = [(create_side, fill), (delete_side, fill_with_branch), (write_side, fill_with_branch)]
     for number, (job, prepare) in enumerate(jobs):
-        place = crash.directory / f"points-{number}"
-        place.mkdir()
-        outcome = crash.run(job, *prepare(place))
+        location = omnigraph_crash.directory / f"points-{number}"
+        location.mkdir()
+        outcome = omnigraph_crash.run(job, *prepare(location))
         passed |= set(outcome.passed)
         declared |= {name for name in outcome.declared if name.startswith("l2.branch.")}
     assert declared

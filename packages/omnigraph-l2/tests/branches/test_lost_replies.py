@@ -51,7 +51,7 @@ def test_the_making_of_a_branch(remote: Repository, faulty_s3: FaultyS3) -> None
         remote.branches.create("side")
     faulty_s3.clear()
     assert not isinstance(unknown.value, CommitOutcomeUnknown)
-    assert unknown.value.place.endswith("/_refs/branches")
+    assert unknown.value.location.endswith("/_refs/branches")
     assert people(remote, "side") == "ann bob"
     append(remote, "cat", branch="side")
     assert people(remote, "side") == "ann bob cat"

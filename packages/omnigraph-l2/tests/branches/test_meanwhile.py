@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from forced_order import meanwhile
 from small_graph import PERSON, append, people
 
 from omnigraph_l2 import GraphCommit, Repository
-from omnigraph_l2._history.log import GraphLog
 from omnigraph_l2.errors import (
     BranchExists,
     CorruptRepository,
@@ -50,15 +48,7 @@ def test_a_branch_is_deleted_while_its_log_is_completed(
     """Nothing is left to complete, and nobody who only closes a handle is told of it."""
     local.branches.create("a")
     append(local, "cat", branch="a")
-    add = GraphLog._add
-
-    def late(log: GraphLog, *rows: Any) -> None:
-        patched.undo()
-        other.branches.delete("a")
-        add(log, *rows)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(GraphLog, "_add", late)
+    with meanwhile("l2.log.actors", lambda: other.branches.delete("a")):
         end(local)
     assert [each.name for each in other.branches.list()] == ["main"]
 
@@ -172,7 +162,7 @@ def test_a_branch_whose_files_are_going(local: Repository, of: str, *, by_name: 
     """Who meets a deletion half way is told that the branch is gone; damage is told as damage."""
     native = local.branches.create("side").native_branch
     append(local, "cat", branch="side")
-    place = Path(local.uri) / (
+    location = Path(local.uri) / (
         of if of == "__manifest" else local.snapshot().tables[PERSON].table_path
     )
     gone = UnknownBranch if by_name else (CorruptRepository, SnapshotExpired)
@@ -182,4 +172,4 @@ def test_a_branch_whose_files_are_going(local: Repository, of: str, *, by_name: 
             append(other, "eve", branch="side")
         if by_name:
             (Path(local.uri) / "_refs" / "branches" / "side.json").unlink()
-        shutil.rmtree(place / "tree" / str(native) / ("data" if of == "__manifest" else "."))
+        shutil.rmtree(location / "tree" / str(native) / ("data" if of == "__manifest" else "."))

@@ -2,75 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-import attrs
 import pytest
-from small_graph import append
+from forced_order import meanwhile
+from small_graph import append, people
 
 from omnigraph_l2 import Repository
-from omnigraph_l2._branches.pointers import Pointer, Pointers
+from omnigraph_l2.errors import UnknownBranch
+
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.fixture
-def mine(repo: Repository) -> Pointers:
-    """Pointers as one process has them: it has just moved the branch ``side``."""
-    repo.branches.create("side")
-    append(repo, "cat", branch="side")
-    return repo._pointers
+def mine(local: Repository) -> Repository:
+    """A repository with a branch ``side``, as one process has it."""
+    local.branches.create("side")
+    append(local, "cat", branch="side")
+    return local
 
 
 @pytest.fixture
-def theirs(repo: Repository, mine: Pointers) -> Iterator[Pointers]:
-    """The same as another process has them."""
-    assert mine
-    options = repo._root.storage.lance_options or None
-    with Repository.open(repo.uri, options, durability="none") as other:
-        yield other._pointers
+def theirs(mine: Repository) -> Iterator[Repository]:
+    """The same as another process has it."""
+    with Repository.open(mine.uri, durability="none") as other:
+        yield other
 
 
-def side(pointers: Pointers) -> Pointer:
+def pointer(repo: Repository) -> dict[str, Any]:
     """Read the pointer of the branch."""
-    found = pointers.get("side")
-    assert found is not None
+    found: dict[str, Any] = json.loads(Path(repo.uri, "_refs/branches/side.json").read_text())
     return found
 
 
-def test_it_only_moves_on(mine: Pointers, theirs: Pointers) -> None:
-    """Whoever is behind leaves it where it is, also who does not know that others were faster."""
-    start = side(mine)
-    version = start.manifest_version
-    theirs.advance("side", start.native_branch, version + 2, "second")
-    mine.advance("side", start.native_branch, version + 1, "first")
-    assert (side(mine).manifest_version, side(mine).head_commit_id) == (version + 2, "second")
-    mine.advance("side", start.native_branch, version + 3, "third")
-    assert (side(theirs).manifest_version, side(theirs).head_commit_id) == (version + 3, "third")
-    theirs.advance("side", start.native_branch, version + 1, "first")
-    assert side(theirs).head_commit_id == "third"
+def test_it_only_moves_on(mine: Repository, theirs: Repository) -> None:
+    """The slower of two publishes leaves the pointer at the newer commit."""
+    newer = []
+    with meanwhile(
+        "l2.publish.visible", lambda: newer.append(append(theirs, "eve", branch="side"))
+    ):
+        append(mine, "dan", branch="side")
+    assert pointer(mine)["head_commit_id"] == newer[0].graph_commit_id
+    assert pointer(mine)["manifest_version"] == newer[0].manifest_version
+    newest = append(mine, "fay", branch="side")
+    assert pointer(mine)["head_commit_id"] == newest.graph_commit_id
 
 
-def test_a_name_that_means_another_branch_now(mine: Pointers, theirs: Pointers) -> None:
-    """Whoever still writes to the old one neither moves nor removes the new one."""
-    old = side(mine)
-    assert theirs.delete("side", old.native_branch)
-    new = attrs.evolve(old, native_branch=f"{old.native_branch}x", head_commit_id="new")
-    assert theirs.create(new)
-    mine.advance("side", old.native_branch, old.manifest_version + 1, "late")
-    assert not mine.delete("side", old.native_branch)
-    assert side(mine) == new
+def make_again(repo: Repository) -> None:
+    """Delete the branch, and make another of its name."""
+    repo.branches.delete("side")
+    repo.branches.create("side")
+    append(repo, "new", branch="side")
 
 
-def test_a_name_that_is_gone(mine: Pointers, theirs: Pointers) -> None:
-    """A late writer does not bring it back."""
-    old = side(mine)
-    assert theirs.delete("side", old.native_branch)
-    mine.advance("side", old.native_branch, old.manifest_version + 1, "late")
-    assert theirs.get("side") is None
-    assert not mine.delete("side", old.native_branch)
+@pytest.mark.parametrize("act", [make_again, lambda repo: repo.branches.delete("side")])
+def test_a_late_writer_leaves_the_name_alone(
+    mine: Repository, theirs: Repository, act: Callable[[Repository], None]
+) -> None:
+    """It neither moves the pointer of another branch nor brings a deleted one back."""
+    pointers: list[dict[str, Any]] = []
+
+    def act_and_look() -> None:
+        act(theirs)
+        if act is make_again:
+            pointers.append(pointer(mine))
+
+    with meanwhile("l2.publish.visible", act_and_look):
+        append(mine, "late", branch="side")
+    if act is make_again:
+        assert pointer(mine) == pointers[0]
+        assert people(theirs, "side") == "ann bob new"
+    else:
+        assert [each.name for each in theirs.branches.list()] == ["main"]
 
 
-def test_a_name_that_is_taken(mine: Pointers, theirs: Pointers) -> None:
-    """Whoever comes second is told, and changes nothing."""
-    first = side(mine)
-    assert not theirs.create(attrs.evolve(first, native_branch="other", head_commit_id="other"))
-    assert side(mine) == first
+def test_a_late_delete_leaves_the_new_branch_alone(mine: Repository, theirs: Repository) -> None:
+    """A delete that began before the name meant another branch does not remove that one."""
+    pointers = type(mine._pointers)
+    delete = pointers.delete
+
+    def after_it_was_made_again(self: Any, name: str, native: str | None) -> bool:
+        patched.undo()
+        make_again(theirs)
+        return delete(self, name, native)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pointers, "delete", after_it_was_made_again)
+        with pytest.raises(UnknownBranch):
+            mine.branches.delete("side")
+    assert people(theirs, "side") == "ann bob new"

@@ -45,8 +45,8 @@ def test_several_fork_one_table(local: Repository) -> None:
 @pytest.mark.parametrize("durability", ["none", "full"])
 def test_creating_deleting_and_writing_at_once(local: Repository, durability: str) -> None:
     """Whatever the order: only the expected errors, and a branch that works in the end."""
-    place = {"uri": local.uri, "durability": durability}
-    found = race(churn, [(place, number, ROUNDS) for number in range(3)])
+    location = {"uri": local.uri, "durability": durability}
+    found = race(churn, [(location, number, ROUNDS) for number in range(3)])
     assert [unexpected for _, unexpected in found] == [[], [], []]
     assert all(done for done, _ in found)
     names = [each.name for each in local.branches.list()]

@@ -1,7 +1,9 @@
 """Histories of a catalog: each write is what one version of ``__manifest`` added or changed.
 
-They are made by ``plan`` where a commit is ours, and by hand where the original program published:
+They are made by ``plan`` where a commit is ours, and by hand where another publisher published:
 so each is one that the format allows.
+
+Rows are made and planned in memory, because some hundred histories are drawn.
 """
 
 from __future__ import annotations
@@ -13,19 +15,19 @@ import attrs
 from hypothesis import strategies as st
 
 from omnigraph_l1 import table_path
-from omnigraph_l2._catalog.changes import (
+from omnigraph_l2._catalog.catalog_state import CatalogState, empty_state, fold
+from omnigraph_l2._catalog.manifest_rows import ManifestRow, tombstone_key, version_key
+from omnigraph_l2._catalog.publish_plan import (
     Change,
     Intent,
     RegisterTable,
     TableTombstone,
     TableUpdate,
+    plan,
 )
-from omnigraph_l2._catalog.planning import plan
-from omnigraph_l2._catalog.rows import ManifestRow, tombstone_key, version_key
-from omnigraph_l2._catalog.state import CatalogState, empty_state, fold
 from omnigraph_l2.errors import InvalidChange
 
-PLACE = "/somewhere"
+LOCATION = "/somewhere"
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 KEYS = ("node:A", "node:B", "edge:C")
 OWNERS = (None, "x.01", "y.02")
@@ -60,7 +62,7 @@ class History:
 
 
 def foreign_rows(change: Change) -> ManifestRow:
-    """Make the row that the original program writes."""
+    """Make the row that another publisher writes."""
     key = change.table_key
     if isinstance(change, RegisterTable):
         return ManifestRow(
@@ -95,7 +97,7 @@ def _changes(draw: Any, state: CatalogState) -> list[Change]:
             changes.append(
                 RegisterTable(table_key=key, table_path=table_path(key), metadata=metadata)
             )
-        latest = state.latest(key)
+        latest = state.floor(key)
         kind = draw(st.sampled_from(["update", "update", "update", "drop", "hand over", "none"]))
         if kind == "update":
             changes.append(
@@ -128,7 +130,7 @@ def _changes(draw: Any, state: CatalogState) -> list[Change]:
 def histories(draw: Any) -> History:
     """Draw a history: commits of ours, some of them several to a write, and those of others."""
     history = History(draw(st.sampled_from(OWNERS)))
-    state = empty_state(PLACE, history.branch)
+    state = empty_state(LOCATION, history.branch)
     count = 0
     for _ in range(draw(st.integers(1, 10))):
         kind = draw(st.sampled_from(["ours", "ours", "several", "theirs", "unknown"]))
@@ -160,8 +162,8 @@ def histories(draw: Any) -> History:
                 continue
             rows += made.rows
             planned = made.after
-            touched |= intent.touched
+            touched |= {change.table_key for change in intent.changes}
         if rows:
             history.write(rows)
-            state = fold(empty_state(PLACE, history.branch), history.rows, len(history.versions))
+            state = fold(empty_state(LOCATION, history.branch), history.rows, len(history.versions))
     return history

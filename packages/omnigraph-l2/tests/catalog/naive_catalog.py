@@ -4,7 +4,8 @@
     of the same table_key covers; of what is left for a table_key, the highest version; on a tie,
     the row owned by the branch being read.
 
-It shares nothing with ``omnigraph_l2._catalog.state`` but the rows.
+It shares nothing with ``omnigraph_l2._catalog.catalog_state`` but the rows, which are private: the
+reducer is compared with it in memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from omnigraph_l2._catalog.rows import ManifestRow
+from omnigraph_l2._catalog.manifest_rows import ManifestRow
 
 Shown = dict[str, tuple[str, int, str | None, int]]
 
@@ -51,7 +52,13 @@ def shown(rows: Iterable[ManifestRow], branch: str | None) -> Shown:
 
 
 def latest(rows: Iterable[ManifestRow], branch: str | None, table_key: str) -> int:
-    """Give what an expectation is compared with."""
+    """Return what an expectation is compared with."""
+    visible = shown(list(rows), branch)
+    return visible[table_key][1] if table_key in visible else 0
+
+
+def floor(rows: Iterable[ManifestRow], branch: str | None, table_key: str) -> int:
+    """Return the version that a new one must be above."""
     listed = list(rows)
     visible = shown(listed, branch)
     if table_key in visible:

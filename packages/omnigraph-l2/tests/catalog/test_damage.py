@@ -1,4 +1,7 @@
-"""Rows that break the format: each is told by name, and nothing else comes out."""
+"""Rows that break the format: each is told by name, and nothing else comes out.
+
+Rows are folded in memory. How a damaged repository is reported is tested in ``tests/verifying``.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ from typing import Any
 
 import attrs
 import pytest
-from catalog_histories import PLACE
+from catalog_histories import LOCATION
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph_l2._catalog.commits import from_micros
-from omnigraph_l2._catalog.rows import ManifestRow, operation_key, publish_key, version_key
-from omnigraph_l2._catalog.state import as_of, empty_state, fold
+from omnigraph_l2._catalog.catalog_state import as_of, empty_state, fold
+from omnigraph_l2._catalog.manifest_rows import (
+    ManifestRow,
+    from_micros,
+    operation_key,
+    publish_key,
+    version_key,
+)
 from omnigraph_l2.errors import CorruptRepository
 
 TABLE = ManifestRow(object_id="node:A", object_type="table", table_key="node:A", location="nodes/a")
@@ -68,8 +76,8 @@ COMMIT_FIELDS = (
 
 def read(*rows: ManifestRow) -> None:
     """Fold rows, and reduce them to a commit too."""
-    fold(empty_state(PLACE, None), rows, 1)
-    as_of(empty_state(PLACE, None), rows, 1)
+    fold(empty_state(LOCATION, None), rows, 1)
+    as_of(empty_state(LOCATION, None), rows, 1)
 
 
 def assert_told(damaged: ManifestRow) -> CorruptRepository:
@@ -78,7 +86,7 @@ def assert_told(damaged: ManifestRow) -> CorruptRepository:
     with pytest.raises(CorruptRepository) as raised:
         read(*whole, damaged)
     assert raised.value.item == damaged.object_id
-    assert raised.value.place == PLACE
+    assert raised.value.location == LOCATION
     assert damaged.object_id in str(raised.value)
     return raised.value
 
@@ -164,7 +172,7 @@ def test_two_commits_at_one_place() -> None:
     other = attrs.evolve(PUBLISH, metadata='{"graph_commit_id": "d", "created_at": 1}')
     with pytest.raises(CorruptRepository, match="c before"):
         read(PUBLISH, other)
-    state = fold(empty_state(PLACE, None), [PUBLISH], 1)
+    state = fold(empty_state(LOCATION, None), [PUBLISH], 1)
     with pytest.raises(CorruptRepository) as raised:
         fold(state, [other], 2)
     assert raised.value.item == PUBLISH.object_id

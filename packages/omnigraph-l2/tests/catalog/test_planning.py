@@ -1,4 +1,7 @@
-"""Every refusal of a publish, and what a plan writes down."""
+"""Every refusal of a publish, and what a plan writes down.
+
+``plan`` is pure: each case is a state in memory, which the public API would have to publish.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,16 @@ import attrs
 import pytest
 
 from omnigraph_l1 import table_path
-from omnigraph_l2._catalog.changes import (
+from omnigraph_l2._catalog.catalog_state import CatalogState, empty_state
+from omnigraph_l2._catalog.publish_plan import (
     Change,
     Intent,
     RegisterTable,
     TableTombstone,
     TableUpdate,
+    operation_digest,
+    plan,
 )
-from omnigraph_l2._catalog.planning import operation_digest, plan
-from omnigraph_l2._catalog.state import CatalogState, empty_state
 from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
     InvalidChange,
@@ -116,10 +120,10 @@ def test_names_that_differ_only_by_case() -> None:
         (EMPTY, (update(4), register(), update(3)), 4),
         (AT_5, (update(5, rows=7, branch="x"),), 5),
         (AT_5, (register(endpoints={}),), 5),
-        (AT_5, (drop(6),), 6),
-        (AT_5, (drop(9),), 9),
+        (AT_5, (drop(6),), 0),
+        (AT_5, (drop(9),), 0),
         (DROPPED, (update(7),), 7),
-        (DROPPED, (drop(7),), 7),
+        (DROPPED, (drop(7),), 0),
         (AT_5, (update(7), drop(6)), 7),
     ],
 )
@@ -130,10 +134,10 @@ def test_allowed_changes(state: CatalogState, changes: tuple[Change, ...], lates
 
 @pytest.mark.parametrize(
     ("state", "key", "actual"),
-    [(EMPTY, A, 0), (AT_5, A, 5), (DROPPED, A, 6), (AT_5, B, 0), (after((register(),)), A, 0)],
+    [(EMPTY, A, 0), (AT_5, A, 5), (DROPPED, A, 0), (AT_5, B, 0), (after((register(),)), A, 0)],
 )
 def test_what_expectations_are_compared_with(state: CatalogState, key: str, actual: int) -> None:
-    """The visible version; the tombstone where a table is dropped; 0 where there is none."""
+    """The visible version; 0 for a table without one, whether it was dropped or never there."""
     change = register("node:Other")
     assert plan(state, intent(change, expected={key: actual}), state.head)
     with pytest.raises(ExpectedVersionMismatch) as raised:
@@ -142,13 +146,19 @@ def test_what_expectations_are_compared_with(state: CatalogState, key: str, actu
     assert raised.value.expected == actual + 1
 
 
-def test_what_was_seen_is_not_what_was_dropped_at_its_version() -> None:
-    """The number of the tombstone is that of the version; a transaction is told all the same."""
-    dropped = plan(AT_5, intent(drop(5)), AT_5.head).after
+@pytest.mark.parametrize("tombstone", [5, 6])
+def test_a_dropped_table_is_at_no_version(tombstone: int) -> None:
+    """Neither its last version nor the tombstone's is expected of it; a new one is above both."""
+    dropped = plan(AT_5, intent(drop(tombstone)), AT_5.head).after
     change = register("node:Other")
-    assert plan(dropped, intent(change, expected={A: 5}), dropped.head)
-    with pytest.raises(ExpectedVersionMismatch, match="dropped"):
-        plan(dropped, intent(change, expected={A: 5}, expects_visible=True), dropped.head)
+    assert plan(dropped, intent(change, expected={A: 0}), dropped.head)
+    for version in (5, 6):
+        with pytest.raises(ExpectedVersionMismatch) as raised:
+            plan(dropped, intent(change, expected={A: version}), dropped.head)
+        assert raised.value.actual == 0
+    with pytest.raises(InvalidChange, match="dropped"):
+        plan(dropped, intent(update(tombstone), expected={A: 0}), dropped.head)
+    assert plan(dropped, intent(update(tombstone + 1), expected={A: 0}), dropped.head)
 
 
 def test_a_broken_expectation_comes_before_a_bad_change() -> None:

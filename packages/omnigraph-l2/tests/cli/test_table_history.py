@@ -1,20 +1,18 @@
-"""``tables --history`` tells what Lance did to a table, and ``tables KEY`` lists that one."""
+"""``tables --history`` shows the Lance versions of tables; ``tables KEY`` lists one table."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from cli_run import RunCommand
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
-from omnigraph_l2._cli.program import run
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def location(tmp_path: Path) -> str:
     """A repository of two tables; the one has two rows, one of them deleted."""
-    monkeypatch.chdir(tmp_path)
     schema = GraphSchema(nodes=[NodeType("Person"), NodeType("Company")])
     with Repository.init(tmp_path / "graph", schema, durability="none") as repo:
         with repo.transaction(actor="ann") as tx:
@@ -24,17 +22,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "graph")
 
 
-def told(capfd: pytest.CaptureFixture[str], *typed: str, status: int = 0) -> str:
-    """Run the program in this process, and give what it says; of an error, how it is told."""
-    capfd.readouterr()
-    assert run(typed) == status
-    out, err = capfd.readouterr()
-    return err if status else out
-
-
-def test_a_program_reads_the_operations(place: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_program_reads_the_operations(location: str, og: RunCommand) -> None:
     """The newest first, with ids, times and the version that each was computed on."""
-    found = json.loads(told(capfd, "tables", "node:Person", "--history", "--json", "-r", place))
+    found = og("tables", "node:Person", "--history", "--json", "-r", location).document
     (table,) = found["tables"]
     assert table["table_key"] == "node:Person"
     records = table["history"]
@@ -45,22 +35,20 @@ def test_a_program_reads_the_operations(place: str, capfd: pytest.CaptureFixture
     assert all(one["problem"] is None for one in records)
 
 
-def test_a_person_reads_a_heading_and_a_table(
-    place: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_person_reads_a_heading_and_a_table(location: str, og: RunCommand) -> None:
     """For every table where none is named; as many versions as are asked for."""
-    lines = told(capfd, "tables", "--history", "-n", "1", "-r", place).splitlines()
+    lines = og("tables", "--history", "-n", "1", "-r", location).out.splitlines()
     assert {"node:Person", "node:Company"} <= set(lines)
     newest = [line.split()[:3] for line in lines if line.strip()[:1].isdigit()]
     assert sorted(newest) == [["1", "Overwrite", "0"], ["3", "Delete", "2"]]
 
 
-def test_only_the_tables_that_are_named(place: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_only_the_tables_that_are_named(location: str, og: RunCommand) -> None:
     """In the list as in the history; one that is not there is an error."""
-    found = json.loads(told(capfd, "tables", "node:Company", "--json", "-r", place))
+    found = og("tables", "node:Company", "--json", "-r", location).document
     assert [one["table_key"] for one in found["tables"]] == ["node:Company"]
     for more in ([], ["--history"]):
-        text = told(capfd, "tables", "node:Nobody", *more, "-r", place, status=1)
-        assert "node:Nobody" in text
-    text = told(capfd, "tables", "--history", "-n", "-1", "-r", place, status=2)
-    assert "limit is how many versions" in text
+        text = og("tables", "node:Unknown", *more, "-r", location, status=1).err
+        assert "node:Unknown" in text
+    text = og("tables", "--history", "-n", "-1", "-r", location, status=2).err
+    assert "invalid limit -1" in text

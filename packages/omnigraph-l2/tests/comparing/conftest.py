@@ -9,11 +9,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from omnigraph_l1 import Durability, Storage
-from omnigraph_l2._storage import Root
+from lineages import RepositoryRoot, new_root
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Root:
-    """Give an empty root."""
-    return Root(Storage.resolve(tmp_path / "root", None), Durability.NONE)
+def root(tmp_path: Path) -> RepositoryRoot:
+    """Return an empty root."""
+    return new_root(tmp_path / "root")

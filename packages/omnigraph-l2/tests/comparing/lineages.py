@@ -1,16 +1,39 @@
-"""One table with branches, beside a plain model: what each pin of it holds, and what differs."""
+"""One table with branches and a plain model of it: what each pin of it holds, and what differs.
+
+Two pins are compared without a repository, because hundreds of drawn pairs are; how a diff or a
+merge uses that is tested in ``tests/differences`` and ``tests/merging``.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pyarrow as pa
 
-from omnigraph_l1 import Table
-from omnigraph_l2._catalog.state import TableEntry
-from omnigraph_l2._comparing import compared
-from omnigraph_l2._storage import Root
+from omnigraph_l1 import Durability, Storage, Table
+from omnigraph_l2 import TableEntry
+from omnigraph_l2._rows.pinned_reads import changed_ids, rows_at
+from omnigraph_l2._rows.row_diff import compare_rows, compared_counts
+from omnigraph_l2._store.repository_root import RepositoryRoot
+
+__all__ = [
+    "FIRST",
+    "PATH",
+    "Difference",
+    "Lineages",
+    "Pin",
+    "RepositoryRoot",
+    "Row",
+    "Rows",
+    "changed_ids",
+    "compared_counts",
+    "difference",
+    "new_root",
+    "rows_at",
+    "told",
+]
 
 Row = dict[str, Any]
 Rows = dict[str, Row]
@@ -20,6 +43,11 @@ PATH = "nodes/table"
 FIRST = pa.schema(
     [pa.field("id", pa.string(), nullable=False), ("a", pa.int64()), ("b", pa.utf8())]
 )
+
+
+def new_root(directory: str | Path) -> RepositoryRoot:
+    """Return an empty root on local disk."""
+    return RepositoryRoot(Storage.resolve(directory, None), Durability.NONE)
 
 
 @attrs.frozen
@@ -33,7 +61,7 @@ class Pin:
 class Lineages:
     """A table and its branches, to be changed at random, with every version remembered."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: RepositoryRoot) -> None:
         self.root = root
         self.pins: list[Pin] = []
         self._heads: dict[str | None, Table] = {None: root.create(PATH, FIRST)}
@@ -151,10 +179,10 @@ def difference(before: Rows, after: Rows) -> Difference:
     return found
 
 
-def told(root: Root, before: TableEntry | None, after: TableEntry | None) -> Difference:
+def told(root: RepositoryRoot, before: TableEntry | None, after: TableEntry | None) -> Difference:
     """Give what the comparison tells."""
     found: Difference = {}
-    for part in compared(root, before, after):
+    for part in compare_rows(root, before, after):
         olds, news = part.structs()
         listed = zip(part.ids, part.kinds(), olds, news, strict=True)
         for row_id, kind, old, new in ([each.as_py() for each in entry] for entry in listed):

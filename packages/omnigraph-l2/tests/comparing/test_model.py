@@ -11,13 +11,22 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from lineages import Lineages, Rows, difference, told
-
-from omnigraph_l1 import Durability, Storage
-from omnigraph_l2._comparing import changed_ids, compared_counts, rows_at
-from omnigraph_l2._storage import Root
+from lineages import (
+    Lineages,
+    RepositoryRoot,
+    Rows,
+    changed_ids,
+    compared_counts,
+    difference,
+    new_root,
+    rows_at,
+    told,
+)
+from sizes import sampled, sized
 
 _IDS = [f"r{number}" for number in range(8)]
+_PAIRS = 30
+"""So many pairs of versions of a history are compared by default, others at each commit."""
 _STEPS = (
     "append",
     "upsert",
@@ -75,7 +84,7 @@ def _step(draw: st.DrawFn, lineages: Lineages) -> None:
 
 
 @st.composite
-def grown(draw: st.DrawFn, root: Root) -> Lineages:
+def grown(draw: st.DrawFn, root: RepositoryRoot) -> Lineages:
     """Grow a table."""
     lineages = Lineages(root)
     lineages.upsert(None, _rows(draw, lineages.columns(None)))
@@ -85,14 +94,14 @@ def grown(draw: st.DrawFn, root: Root) -> Lineages:
     return lineages
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=sized(14, 40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_two_versions(data: st.DataObject) -> None:
     """What is told is what differs, in both directions, and candidates leave none of it out."""
-    with tempfile.TemporaryDirectory() as place:
-        root = Root(Storage.resolve(Path(place) / "root", None), Durability.NONE)
+    with tempfile.TemporaryDirectory() as location:
+        root = new_root(Path(location) / "root")
         lineages = data.draw(grown(root))
-        for before, after in product(lineages.pins, lineages.pins):
+        for before, after in sampled(product(lineages.pins, lineages.pins), _PAIRS):
             expected = difference(before.rows, after.rows)
             assert told(root, before.entry, after.entry) == expected
             with changed_ids(root, before.entry, after.entry) as ids:
@@ -107,7 +116,7 @@ def test_any_two_versions(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_pin_beside_none(root: Root, *, known: bool) -> None:
+def test_a_pin_beside_none(root: RepositoryRoot, *, known: bool) -> None:
     """All rows came, or all rows went."""
     lineages = Lineages(root)
     lineages.append(None, {"a": {"a": 1, "b": "x"}, "b": {"a": None, "b": None}})
@@ -122,7 +131,7 @@ def test_a_pin_beside_none(root: Root, *, known: bool) -> None:
         assert sorted(*[some.to_pylist() for some in ids.batches(9)]) == ["a", "b"]
 
 
-def test_rows_at(root: Root) -> None:
+def test_rows_at(root: RepositoryRoot) -> None:
     """Rows come sorted by id; ids that are not there are left out."""
     lineages = Lineages(root)
     lineages.append(None, {each: {"a": number, "b": None} for number, each in enumerate("dbca")})

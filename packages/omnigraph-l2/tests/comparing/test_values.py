@@ -1,4 +1,7 @@
-"""Equality of values of every type that a property can have."""
+"""Equality of values of every type that a property can have.
+
+It is a pure function; a diff for each of the drawn values would take minutes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnigraph_l2._comparing.values import same_rows, same_values
+from omnigraph_l2._rows.value_equality import same_rows, same_values
 from omnigraph_testing.strategies import property_types
 
 NAN = float("nan")

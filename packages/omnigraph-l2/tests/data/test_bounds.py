@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from omnigraph_l2._data import incoming
+from row_input import incoming
 
 NODE = pa.schema(
     [

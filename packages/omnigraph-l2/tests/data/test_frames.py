@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from row_input import DataProblems, incoming
 
-from omnigraph_l2 import _data
-from omnigraph_l2._data import DataProblems, incoming
+from omnigraph_l2 import _rows
 
 NODE = pa.schema(
     [
@@ -97,11 +97,11 @@ def test_problems_of_a_frame_are_told_with_rows(pd: Any) -> None:
     assert any(problem.startswith("name: should be string") for problem in problems_of(frame))
     frame = pd.DataFrame({"id": ["a", None, "c"], "age": [1.5, 2, 3]}, index=[7, 8, 9])
     assert problems_of(frame) == [
-        "id, row 1: is null, but may not be",
-        "age, row 0: 1.5 does not fit int32",
+        "id: is null, but may not be (row 1)",
+        "age: 1.5 does not fit int32 (row 0)",
     ]
     frame = pd.DataFrame({"id": pd.Series(["a", 3, "c"], dtype=object)})
-    assert problems_of(frame) == ["id, row 1: should be string, found int 3"]
+    assert problems_of(frame) == ["id: should be string, found int 3 (row 1)"]
     frame = pd.DataFrame([["a", "b"]], columns=["id", "id"])
     assert problems_of(frame) == ["id: stands more than once in the data"]
 
@@ -141,7 +141,7 @@ def test_a_large_frame_is_taken_in_parts(pd: Any) -> None:
     assert max(batch.nbytes for batch in batches) <= 100_000
     assert pa.Table.from_batches(batches).column("age").to_pylist() == list(range(50_000))
     frame["age"] = frame["age"].where(frame["age"] != 40_000, 2**31)
-    assert problems_of(frame) == ["age, row 40000: 2147483648 does not fit int32"]
+    assert problems_of(frame) == ["age: 2147483648 does not fit int32 (row 40000)"]
 
 
 def test_a_frame_of_polars_comes_in(pl: Any) -> None:
@@ -156,8 +156,8 @@ def test_a_frame_of_polars_comes_in(pl: Any) -> None:
     ]
     assert rows_of(frame.select("id"), may_lack_nullable=True) == [{"id": "a"}, {"id": "b"}]
     assert problems_of(pl.DataFrame({"id": ["a", ""], "age": [1, 2**40]})) == [
-        "id, row 1: is an empty id",
-        "age, row 1: 1099511627776 does not fit int32",
+        "id: is an empty id (row 1)",
+        "age: 1099511627776 does not fit int32 (row 1)",
     ]
 
 
@@ -169,7 +169,7 @@ def test_a_lazy_frame_is_to_be_collected_first(pl: Any) -> None:
 
 def test_no_library_of_frames_is_imported_by_us() -> None:
     """Who does not use pandas or polars needs neither."""
-    folder = Path(_data.__file__).parent
+    folder = Path(_rows.__file__).parent
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import | ast.ImportFrom):

@@ -1,4 +1,7 @@
-"""An IdSet answers exactly, in bounded memory, and leaves nothing behind."""
+"""An IdSet answers exactly, in bounded memory, and leaves nothing behind.
+
+It has no public name. The bounds of memory are lowered; the real ones need gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph_l2._data import IdSet, ids
-from omnigraph_l2._data.hashing import parts_of
-from omnigraph_l2._data.ids import MemoryBound
+from omnigraph_l2._rows import id_set as ids
+from omnigraph_l2._rows.id_set import IdSet, MemoryBound
+from omnigraph_l2._rows.partitioning import assign_partitions
 
 TINY = MemoryBound(4, 100, parts=3)
 TEXTS = st.text(st.sampled_from("ab\u4eba\0"), max_size=20)
@@ -38,9 +41,9 @@ def test_answers_are_those_of_a_plain_counter(added: list[list[str]], bound: Mem
             collected.add(pa.array(["x", *texts, "y"], pa.string()).slice(1, len(texts)))
         assert len(collected) == plain.total()
         for _ in range(2):
-            assert set(collected.repeated(10**6)) == twice
-            assert len(collected.repeated(10**6)) == len(twice)
-            assert len(collected.repeated(1)) == min(1, len(twice))
+            assert set(collected.find_repeated(10**6)) == twice
+            assert len(collected.find_repeated(10**6)) == len(twice)
+            assert len(collected.find_repeated(1)) == min(1, len(twice))
             batches = list(collected.batches(3))
             assert all(1 <= len(batch) <= 3 for batch in batches)
             assert Counter(text for b in batches for text in b.to_pylist()) == Counter(set(plain))
@@ -50,20 +53,22 @@ def test_more_may_be_added_after_an_answer() -> None:
     """An answer is of what was added so far."""
     with IdSet(TINY) as collected:
         collected.add(pa.array([f"n{n}" for n in range(100)]))
-        assert collected.repeated(5) == []
+        assert collected.find_repeated(5) == []
         collected.add(pa.array(["n7"]))
-        assert collected.repeated(5) == ["n7"]
+        assert collected.find_repeated(5) == ["n7"]
 
 
 def test_ids_whose_hashes_collide_are_not_taken_for_one_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """When all ids fall into one part at each level, answers are the same."""
-    monkeypatch.setattr(ids, "parts_of", lambda strings, *_: np.zeros(len(strings), np.intp))
+    monkeypatch.setattr(
+        ids, "assign_partitions", lambda strings, *_: np.zeros(len(strings), np.intp)
+    )
     with IdSet(TINY) as collected:
         collected.add(pa.array([f"n{n}" for n in range(50)] + ["n3"]))
         assert collected.on_disk
-        assert collected.repeated(9) == ["n3"]
+        assert collected.find_repeated(9) == ["n3"]
         assert sum(map(len, collected.batches(1000))) == 50
 
 
@@ -72,15 +77,15 @@ def test_many_times_the_same_id_is_one_id() -> None:
     with IdSet(MemoryBound(100, 10_000, parts=2)) as collected:
         for _ in range(100):
             collected.add(pa.array(["same"] * 100))
-        assert collected.repeated(9) == ["same"]
+        assert collected.find_repeated(9) == ["same"]
         assert [batch.to_pylist() for batch in collected.batches(9)] == [["same"]]
 
 
 @given(st.lists(TEXTS, max_size=30), st.integers(0, 5), st.integers(0, 3))
 def test_the_part_of_a_string_is_its_own(texts: list[str], skipped: int, seed: int) -> None:
     """It does not depend on neighbours, slices or what lies behind the string in memory."""
-    together = parts_of(pa.array(texts, pa.string()).slice(skipped), 1000, seed)
-    alone = [int(parts_of(pa.array([text]), 1000, seed)[0]) for text in texts[skipped:]]
+    together = assign_partitions(pa.array(texts, pa.string()).slice(skipped), 1000, seed)
+    alone = [int(assign_partitions(pa.array([text]), 1000, seed)[0]) for text in texts[skipped:]]
     assert together.tolist() == alone
 
 
@@ -88,7 +93,7 @@ def test_the_part_of_a_string_is_its_own(texts: list[str], skipped: int, seed: i
 def test_parts_are_about_equally_large(form: str) -> None:
     """Numbered ids, long or short, spread evenly, and differently under another seed."""
     strings = pa.array([form.format(*[n] * 9) for n in range(20_000)])
-    first, second = parts_of(strings, 64, 0), parts_of(strings, 64, 1)
+    first, second = assign_partitions(strings, 64, 0), assign_partitions(strings, 64, 1)
     for parts in (first, second):
         counts = np.bincount(parts, minlength=64)
         assert counts.min() > 200
@@ -135,7 +140,7 @@ def test_memory_does_not_grow_with_the_ids() -> None:
         for first in range(0, 1_000_000, 2000):
             collected.add(_batch_of(range(first, first + 2000), wide).column("id"))
             most = max(most, pa.total_allocated_bytes() - start)
-        assert collected.repeated(5) == []
+        assert collected.find_repeated(5) == []
         for batch in collected.batches(10_000):
             count += len(batch)
             most = max(most, pa.total_allocated_bytes() - start)
@@ -145,7 +150,7 @@ def test_memory_does_not_grow_with_the_ids() -> None:
 
 def test_no_ids_are_in_no_part() -> None:
     """An empty batch is nothing special."""
-    assert parts_of(pa.array([], pa.string()), 3, 0).tolist() == []
+    assert assign_partitions(pa.array([], pa.string()), 3, 0).tolist() == []
 
 
 def test_ids_on_disk_come_back_in_few_batches() -> None:

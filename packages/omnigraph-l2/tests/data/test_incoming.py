@@ -8,9 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
-from omnigraph_l2._data import DataProblem, DataProblems, incoming
-from omnigraph_l2._data.findings import Findings
+from row_input import DataProblem, DataProblems, Findings, incoming
 
 NODE = pa.schema(
     [pa.field("id", pa.string(), nullable=False), ("name", pa.string()), ("age", pa.int32())]
@@ -110,10 +108,10 @@ def test_all_problems_of_rows_in_memory_are_told_at_once() -> None:
     chunks = [pa.table({"id": ["a", None], "age": [1, 2**31]})]
     chunks.append(pa.table({"id": ["", "d"], "age": [2**40, 4]}))
     assert problems_of(pa.concat_tables(chunks)) == [
-        "id, row 1: is null, but may not be",
-        "id, row 2: is an empty id",
-        "age, row 1: 2147483648 does not fit int32",
-        "age, row 2: 1099511627776 does not fit int32",
+        "id: is null, but may not be (row 1)",
+        "id: is an empty id (row 2)",
+        "age: 2147483648 does not fit int32 (row 1)",
+        "age: 1099511627776 does not fit int32 (row 2)",
     ]
 
 
@@ -157,7 +155,7 @@ def test_many_problems_are_counted_and_twenty_are_shown() -> None:
     columns = [problem.column for problem in error.problems]
     assert columns == ["id"] * 10 + ["age"] * 10
     assert "and 9979 more" in str(error)
-    assert str(error).startswith("The data does not fit node:Person: ")
+    assert str(error).startswith("Invalid data for node:Person: ")
 
 
 def test_a_value_is_shown_short() -> None:
@@ -225,10 +223,10 @@ def test_ids_and_ends_of_edges_are_strings_that_can_be_told_apart(
     """Empty ids, ids with NUL and ids that are no text are refused with their row."""
     good = {"id": "k", "src": "a", "dst": "b"}
     found = problems_of([good, good | {column: bad}], EDGE)
-    assert f"{column}, row 1: {problem}" in found
+    assert f"{column}: {problem} (row 1)" in found
     if bad is not None and "\ud800" not in bad:
         table = pa.table({name: ["x", bad if name == column else "y"] for name in good})
-        assert problems_of(table, EDGE) == [f"{column}, row 1: {problem}"]
+        assert problems_of(table, EDGE) == [f"{column}: {problem} (row 1)"]
 
 
 def test_a_property_named_src_of_a_node_is_no_id() -> None:

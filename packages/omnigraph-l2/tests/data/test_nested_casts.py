@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import types
-
-from omnigraph_l2._data import DataProblems, incoming
+from row_input import DataProblems, incoming
 
 LAYOUTS = {
     pa.string(): [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())],
@@ -136,8 +135,8 @@ STRUCT = pa.struct([pa.field("x", pa.int8(), nullable=False), pa.field("y", pa.s
         (pa.int8(), pa.array([True]), "c: should be int8, found bool"),
         (pa.int8(), pa.array([[1]]), "c: should be int8, found list"),
         (pa.list_(pa.int8()), pa.array([["a"]]), "c[]: should be int8, found string"),
-        (pa.list_(pa.int8()), pa.array([[1], [2, 300]]), "c[], row 1: 300 does not fit int8"),
-        (pa.list_(pa.int8(), 2), pa.array([None, [1]]), "c, row 1: has 1 items, and must have 2"),
+        (pa.list_(pa.int8()), pa.array([[1], [2, 300]]), "c[]: 300 does not fit int8 (row 1)"),
+        (pa.list_(pa.int8(), 2), pa.array([None, [1]]), "c: has 1 items, and must have 2 (row 1)"),
         (
             pa.list_(pa.int8(), 2),
             pa.array([[1]], pa.list_(pa.int8(), 1)),
@@ -146,34 +145,34 @@ STRUCT = pa.struct([pa.field("x", pa.int8(), nullable=False), pa.field("y", pa.s
         (
             pa.list_(pa.field("item", pa.int8(), nullable=False)),
             pa.array([[], [1], [1, None]]),
-            "c[], row 2: is null, but may not be",
+            "c[]: is null, but may not be (row 2)",
         ),
-        (STRUCT, pa.array([None, {"x": None}]), "c.x, row 1: is null, but may not be"),
+        (STRUCT, pa.array([None, {"x": None}]), "c.x: is null, but may not be (row 1)"),
         (STRUCT, pa.array([{"y": "a"}]), "c.x: is missing, and may not be null"),
         (STRUCT, pa.array([{"x": 1, "z": 1}]), "c.z: is no field of c, which has 'x', 'y'"),
-        (STRUCT, pa.array([{"x": 1}, {"x": 128}]), "c.x, row 1: 128 does not fit int8"),
+        (STRUCT, pa.array([{"x": 1}, {"x": 128}]), "c.x: 128 does not fit int8 (row 1)"),
         (
             pa.map_(pa.string(), pa.int8()),
             pa.array([[], [("a", 1), ("b", 999)]], pa.map_(pa.string(), pa.int64())),
-            "c.value, row 1: 999 does not fit int8",
+            "c.value: 999 does not fit int8 (row 1)",
         ),
         (
             pa.map_(pa.string(), pa.int8(), keys_sorted=True),
             pa.array([], pa.map_(pa.string(), pa.int8())),
             "not known to be sorted",
         ),
-        (pa.binary(2), pa.array([b"ab", b"abc"]), "c, row 1: b'abc' does not have 2 bytes"),
+        (pa.binary(2), pa.array([b"ab", b"abc"]), "c: b'abc' does not have 2 bytes (row 1)"),
         (pa.binary(2), pa.array([b"abc"], pa.binary(3)), "the number of bytes differs"),
         (pa.binary(), pa.array(["x"]), "c: should be binary, found string"),
         (
             pa.string(),
             pa.array([b"ok", "\ud800".encode("utf-8", "surrogatepass")]).view(pa.string()),
-            "c, row 1: is not valid UTF-8",
+            "c: is not valid UTF-8 (row 1)",
         ),
         (
             pa.list_(pa.string()),
             pa.ListArray.from_arrays([0, 1, 2], pa.array([b"ok", b"\xff"]).view(pa.string())),
-            "c[], row 1: is not valid UTF-8",
+            "c[]: is not valid UTF-8 (row 1)",
         ),
         (
             pa.string(),
@@ -200,7 +199,7 @@ def test_nulls_of_no_type_become_nulls_of_any(wanted: pa.DataType) -> None:
     schema = pa.schema([pa.field("c", wanted)])
     assert incoming(table, schema, what="t", ids=()).reader().read_all().column(0).null_count == 2
     strict = pa.schema([pa.field("c", wanted, nullable=False)])
-    with pytest.raises(DataProblems, match="c, row 0: is null, but may not be"):
+    with pytest.raises(DataProblems, match=r"c: is null, but may not be \(row 0\)"):
         incoming(table, strict, what="t", ids=()).reader().read_all()
 
 
@@ -208,7 +207,7 @@ def test_a_null_hidden_in_a_dictionary_is_found() -> None:
     """A dictionary entry that is null is a null, though its index is not."""
     array = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
     schema = pa.schema([pa.field("c", pa.string(), nullable=False)])
-    with pytest.raises(DataProblems, match="c, row 1: is null, but may not be"):
+    with pytest.raises(DataProblems, match=r"c: is null, but may not be \(row 1\)"):
         incoming(pa.table({"c": array}), schema, what="t", ids=()).reader().read_all()
 
 

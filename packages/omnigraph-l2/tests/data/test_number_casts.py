@@ -12,8 +12,7 @@ from cast_oracle import REFUSED, number, python_number
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import types
-
-from omnigraph_l2._data import DataProblems, incoming
+from row_input import DataProblems, incoming
 
 INTEGERS = [getattr(pa, f"{sign}int{width}")() for sign in ("", "u") for width in (8, 16, 32, 64)]
 FLOATS = [pa.float16(), pa.float32(), pa.float64()]

@@ -1,4 +1,7 @@
-"""A spool gives the same stream again and again, all of it or the stream's own failure."""
+"""A spool gives the same stream again and again, all of it or the stream's own failure.
+
+It has no public name: it is what lets an append read a stream twice, beyond memory.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph_l2._data import IdSet, SpillFailed, Spool
-from omnigraph_l2._data.ids import MemoryBound
-from omnigraph_l2._data.spill_file import Extent
+from omnigraph_l2._rows.data_problems import SpillFailed
+from omnigraph_l2._rows.id_set import IdSet, MemoryBound
+from omnigraph_l2._rows.spill_file import Extent, Spool
 
 SCHEMA = pa.schema(
     [

@@ -10,8 +10,7 @@ from cast_oracle import REFUSED, TICKS, ticks
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import types
-
-from omnigraph_l2._data import DataProblems, incoming
+from row_input import DataProblems, incoming
 
 DATES = [pa.date32(), pa.date64()]
 NAIVE = [pa.timestamp(unit) for unit in TICKS]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import small_graph
-from each_store import EACH_STORE, place_in
+from each_store import EACH_STORE, location_in
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "proof"))
 
 from differing import CITY, LIVES, PERSON, SCHEMA, add, person
-from fleet import Place
+from fleet import Location
 
 from omnigraph_l2 import Repository
 
@@ -32,9 +32,9 @@ def repo(tmp_path: Path) -> Iterator[Repository]:
 
 
 @pytest.fixture(params=EACH_STORE)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
     """Where a repository can be made, in each kind of store."""
-    return Place(*place_in(request, tmp_path, "place"))
+    return Location(*location_in(request, tmp_path, "location"))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ A module that children import: what they run must be importable under its name.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -73,12 +72,12 @@ def write_often(uri: str, options: dict[str, str] | None, who: int, times: int) 
     return times
 
 
-def write_or_follow(kind: str, place: Any, number: int, times: int) -> object:
+def write_or_follow(kind: str, location: Any, number: int, times: int) -> object:
     """Be one of those who write, or who follow. A process of its own calls this."""
-    options = None if place.options is None else dict(place.options)
+    options = None if location.options is None else dict(location.options)
     if kind == "write":
-        return write_often(place.uri, options, number, times)
-    return follow(place.uri, options, number)
+        return write_often(location.uri, options, number, times)
+    return follow(location.uri, options, number)
 
 
 def follow(uri: str, options: dict[str, str] | None, commits: int) -> list[tuple[str, int]]:
@@ -125,11 +124,6 @@ def peak() -> int:
     status = Path("/proc/self/status").read_text()
     line = next(each for each in status.splitlines() if each.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
-
-
-def is_full_size() -> bool:
-    """Tell whether full sizes were asked for."""
-    return os.environ.get("OMNIGRAPH_FULL_SIZE") == "1"
 
 
 _SCHEMA = LARGE[THING].arrow_schema

@@ -158,14 +158,14 @@ def test_a_commit_that_is_gone(repo: Repository) -> None:
 
 def test_after_a_cleanup(tmp_path: Path) -> None:
     """What is gone is told as expired; what is kept is compared, also where branches parted."""
-    place = tmp_path / "cleaned"
-    with Repository.init(place, SCHEMA, durability="none") as repo:
+    location = tmp_path / "cleaned"
+    with Repository.init(location, SCHEMA, durability="none") as repo:
         add(repo, person("a", "Ann"), person("b"))
         repo.branches.create("side")
         add(repo, person("s"), branch="side")
         made = [add(repo, person(f"p{number}")) for number in range(4)]
         repo.tags.create("kept", made[2])
-    with Repository.open(place, durability="none") as repo:
+    with Repository.open(location, durability="none") as repo:
         repo.cleanup(timedelta(0), dry_run=False)
         with pytest.raises(SnapshotExpired):
             [each.diff.tables for each in repo.changes()]

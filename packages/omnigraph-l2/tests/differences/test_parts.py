@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -13,6 +12,7 @@ import pytest
 from differing import CITY, PERSON, Told, add, person, told
 from reading_elsewhere import changed_ids
 
+from campaign.forked_processes import process_context
 from omnigraph_l2 import Diff, DiffPart, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import InvalidRequest, SnapshotExpired, UnknownTable
 from omnigraph_testing import S3Store, sample_graph
@@ -134,7 +134,7 @@ def test_another_process_reads_them(repo: Repository) -> None:
     """One that knows nothing of the repository but the parts."""
     add(repo, *(person(f"p{number}") for number in range(4)))
     parts = repo.diff("start", "main").share(PERSON, rows_of_a_part=2)
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=process_context()) as pool:
         assert pool.submit(changed_ids, parts).result(60) == ["p0", "p1", "p2", "p3"]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pytest
 from differing import SCHEMA, write_or_follow
-from fleet import Place, assert_linear, at_once
+from fleet import Location, assert_linear, at_once
+from sizes import sized
 
-WRITERS, TIMES = 3, 8
+WRITERS, TIMES = 3, sized(5, 8)
 
 
 @pytest.mark.usefixtures("processes")
-def test_following_while_others_publish(place: Place) -> None:
+def test_following_while_others_publish(location: Location) -> None:
     """Two who follow, each from cursor to cursor, see the very commits of the log, in order."""
-    place.make(SCHEMA).close()
+    location.make(SCHEMA).close()
     commits = WRITERS * TIMES
-    jobs = [("write", place, who, TIMES) for who in range(WRITERS)]
-    jobs += [("follow", place, commits + 1, TIMES)] * 2
+    jobs = [("write", location, who, TIMES) for who in range(WRITERS)]
+    jobs += [("follow", location, commits + 1, TIMES)] * 2
     seen = [each for each in at_once(write_or_follow, jobs) if isinstance(each, list)]
-    with place.open() as repo:
+    with location.open() as repo:
         assert_linear(repo, commits)
         log = [commit.graph_commit_id for commit in repo.log()[::-1]]
         people = repo.snapshot().tables["node:Person"].row_count

@@ -57,7 +57,7 @@ def test_a_type_is_added_on_both_with_other_columns(
 
 
 def test_the_head_of_main_is_left_alone(repo: Repository, native: str) -> None:
-    """The original program writes only where the head of a table is its pinned version."""
+    """Another publisher may write only where the head of a table is its pinned version."""
     repo.evolve(with_types(PET))
     repo.evolve(with_types(OTHER_PET), branch=BRANCH)
     repo.evolve(SCHEMA, branch=BRANCH)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from graphs import SCHEMA, branched, filled, like, rows, with_types
+from killing import killed_at
+from sizes import commit_seed
 
+from campaign.traced_crash import TracedCrash
 from omnigraph_l1 import Table, failpoints
 from omnigraph_l2 import EdgeType, NodeType, Repository
 from omnigraph_testing import AtPoint, Crash
@@ -26,9 +29,9 @@ WANTED = with_types(
 BRANCH = "what-if"
 
 
-def prepared(place: Path) -> Sequence[str]:
+def prepared(location: Path) -> Sequence[str]:
     """A repository in which a type was dropped before, and a dead writer left rows at a head."""
-    with Repository.init(place / "r", SCHEMA, durability="none") as repository:
+    with Repository.init(location / "r", SCHEMA, durability="none") as repository:
         filled(repository)
         repository.evolve(with_types(NodeType("Animal", {"name": pa.string()})))
         with repository.transaction() as tx:
@@ -38,12 +41,12 @@ def prepared(place: Path) -> Sequence[str]:
         pinned = repository.snapshot().tables["node:Person"]
         table = Table.open(f"{repository.uri}/{pinned.table_path}")
         table.append(pa.table({"id": ["x"], "name": ["X"], "age": [1]}, schema=table.schema))
-    return str(place / "r"), "main"
+    return str(location / "r"), "main"
 
 
-def prepared_branch(place: Path) -> Sequence[str]:
+def prepared_branch(location: Path) -> Sequence[str]:
     """The same, to be evolved on a branch where main has taken the new names already."""
-    uri, _ = prepared(place)
+    uri, _ = prepared(location)
     with Repository.open(uri, durability="none") as repository:
         repository.evolve(with_types(NodeType("Pet", {"other": pa.int64()})))
         with repository.transaction() as tx:
@@ -102,45 +105,41 @@ def assert_evolved(repository: Repository, branch: str, message: str) -> None:
         pytest.param(prepared_branch, id="branch", marks=pytest.mark.slow),
     ],
 )
-def test_killed_at_each_named_point(crash: Crash, prepare: object) -> None:
+def test_killed_at_each_named_point(
+    omnigraph_crash: Crash, prepare: Callable[[Path], tuple[str, str]]
+) -> None:
     """SIGKILL at each step of ours, wherever it is passed."""
-    uri, branch = prepare(crash.directory / "trial")  # type: ignore[operator]
-    passed = crash.points(evolve_it, uri, branch)
+    passed = omnigraph_crash.points(evolve_it, *prepare(omnigraph_crash.directory / "trial"))
     own = [name for name in passed if name.startswith("l2.")]
     assert {"l2.evolve.emptied", "l2.evolve.added", "l2.evolve.dropped"} <= set(own)
-    hits: dict[str, int] = {}
-    for number, name in enumerate(own):
-        hits[name] = hits.get(name, 0) + 1
-        place = crash.directory / f"at-{number}"
-        uri, branch = prepare(place)  # type: ignore[operator]
-        kill = AtPoint(name, hit=hits[name])
-        assert crash.run(evolve_it, uri, branch, kill=kill).killed
-        assert_ends_well(uri, branch, str(kill))
+    hits = [AtPoint(name, hit=own[: at + 1].count(name)) for at, name in enumerate(own)]
+    for point, (uri, branch) in killed_at(omnigraph_crash, evolve_it, prepare, hits):
+        assert_ends_well(uri, branch, point)
 
 
-@pytest.mark.parametrize("limit", [4, pytest.param(40, marks=pytest.mark.slow)])
-def test_killed_at_file_operations(crash: Crash, limit: int) -> None:
+@pytest.mark.parametrize("limit", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_killed_at_file_operations(traced_crash: TracedCrash, limit: int) -> None:
     """SIGKILL before a file operation, also those that have no name."""
-    killed = crash.everywhere(
-        evolve_it, prepare=prepared, by="file operations", limit=limit, seed=11
+    killed = traced_crash.everywhere(
+        evolve_it, prepare=prepared, by="file operations", limit=limit, seed=commit_seed()
     )
     for crashed in killed:
         uri, branch = crashed.arguments
         assert_ends_well(uri, branch, str(crashed))
 
 
-def test_killed_again_and_again(crash: Crash) -> None:
+def test_killed_again_and_again(omnigraph_crash: Crash) -> None:
     """What each try leaves is taken up by the next one, however many there were."""
-    uri, branch = prepared(crash.directory / "again")
+    uri, branch = prepared(omnigraph_crash.directory / "again")
     points = ["l2.evolve.created", "l2.evolve.emptied", "l2.table.committed", "l2.publish.planned"]
     for point in points:
-        crash.run(evolve_it, uri, branch, kill=AtPoint(point), must_be_killed=False)
+        omnigraph_crash.run(evolve_it, uri, branch, kill=AtPoint(point), must_be_killed=False)
     assert_ends_well(uri, branch, "at last")
 
 
-def test_every_declared_point_is_passed(crash: Crash) -> None:
+def test_every_declared_point_is_passed(omnigraph_crash: Crash) -> None:
     """A step that no test is killed at would not be proven."""
-    passed = set(crash.points(evolve_it, *prepared(crash.directory / "all")))
+    passed = set(omnigraph_crash.points(evolve_it, *prepared(omnigraph_crash.directory / "all")))
     declared = {name for name in failpoints.declared() if name.startswith("l2.evolve.")}
     assert passed >= declared
     assert len(declared) == 5

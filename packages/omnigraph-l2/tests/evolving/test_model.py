@@ -11,6 +11,7 @@ import pytest
 from graphs import like
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from sizes import sized
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository, Snapshot
 from omnigraph_l2.errors import InvalidSchema
@@ -105,7 +106,7 @@ def add_rows(repository: Repository, types: Types, tables: Tables, turn: int) ->
 
 
 @settings(
-    max_examples=max(5, settings().max_examples // 4),  # each is a repository or more
+    max_examples=max(5, settings().max_examples // sized(16, 4)),  # each is a repository or more
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -118,8 +119,8 @@ def test_a_repository_follows_the_model(schemas: list[GraphSchema], written: lis
     changes nothing, and all older snapshots read as they did.
     """
     with (
-        tempfile.TemporaryDirectory() as place,
-        Repository.init(f"{place}/r", schemas[0], durability="none") as repository,
+        tempfile.TemporaryDirectory() as location,
+        Repository.init(f"{location}/r", schemas[0], durability="none") as repository,
     ):
         types = like(schemas[0])
         tables: Tables = {key: {} for key in types}
@@ -149,7 +150,7 @@ def test_a_repository_follows_the_model(schemas: list[GraphSchema], written: lis
 
 
 @settings(
-    max_examples=max(5, settings().max_examples // 4),  # each is a repository or more
+    max_examples=max(5, settings().max_examples // sized(16, 4)),  # each is a repository or more
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -167,8 +168,8 @@ def test_any_type_comes_back_as_it_was_declared(
     """Types of all names and columns: added, added to, dropped, and added again."""
     one, other = names
     with (
-        tempfile.TemporaryDirectory() as place,
-        Repository.init(f"{place}/r", durability="none") as repository,
+        tempfile.TemporaryDirectory() as location,
+        Repository.init(f"{location}/r", durability="none") as repository,
     ):
         whole = GraphSchema(
             nodes=[NodeType(one, properties), NodeType(other)],

@@ -1,4 +1,8 @@
-"""The planner: pure, so it is asked without a repository."""
+"""The plan of a schema change.
+
+The planner is pure: each case is a schema and row counts, where ``repo.plan_evolution`` needs a
+repository that has them.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,10 @@ import pytest
 from graphs import COMPANY, KNOWS, PERSON, SCHEMA, WORKS, with_types
 
 from omnigraph_l1 import table_path
-from omnigraph_l2 import (
-    AddProperty,
-    AddType,
-    ChangeEnds,
-    DropProperty,
-    DropType,
-    EdgeType,
-    EvolvePlan,
-    GraphSchema,
-    NodeType,
-)
-from omnigraph_l2._evolving.planning import Present, plan_evolution
+from omnigraph_l2 import EdgeType, EvolvePlan, GraphSchema, NodeType
+from omnigraph_l2._evolve.evolve_plan import Present, plan_evolution
 from omnigraph_l2.errors import InvalidSchema
+from omnigraph_l2.schema_changes import AddProperty, AddType, ChangeEnds, DropProperty, DropType
 
 OLDER = NodeType("Person", PERSON.properties, required=["age"])
 ROWS = {"node:Person": 2, "node:Company": 1, "edge:Knows": 1, "edge:Works": 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from appender import append_many
 from graphs import like
 
+from campaign.forked_processes import process_context
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 
 pytestmark = pytest.mark.integration
@@ -33,7 +33,7 @@ def test_appends_and_evolves_from_several_processes(tmp_path: Path) -> None:
     """
     uri = str(tmp_path / "r")
     repository = Repository.init(uri, people("name"), durability="none")
-    context = multiprocessing.get_context("spawn")
+    context = process_context()
     go_on = context.Event()
     writers = [
         context.Process(target=append_many, args=(uri, number, APPENDS, go_on, DEADLINE))

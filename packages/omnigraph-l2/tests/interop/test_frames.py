@@ -40,8 +40,8 @@ _SCHEMA = GraphSchema(
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     """People in several loads, the later ones older; most of the bytes are in one column."""
-    place = tmp_path_factory.mktemp("people")
-    with Repository.init(place / "repo", _SCHEMA, durability="none") as repository:
+    location = tmp_path_factory.mktemp("people")
+    with Repository.init(location / "repo", _SCHEMA, durability="none") as repository:
         for load in range(_LOADS):
             numbers = range(load * _ROWS, (load + 1) * _ROWS)
             people = {

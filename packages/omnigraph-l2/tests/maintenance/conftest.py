@@ -35,3 +35,10 @@ def local(tmp_path: Path) -> Iterator[Repository]:
     """An empty repository on local disk."""
     with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repository:
         yield repository
+
+
+@pytest.fixture
+def another_local(local: Repository) -> Iterator[Repository]:
+    """Another handle on the repository on local disk."""
+    with Repository.open(local.uri, durability="none") as opened:
+        yield opened

@@ -10,12 +10,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any
 
 from small_graph import PERSON, append
 from upkeepwork import NOTHING
 
+from campaign.forked_processes import process_context
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 
@@ -27,23 +28,39 @@ _DEADLINE = 60
 
 
 @contextmanager
-def stopped(job: Callable[..., None], *arguments: Any) -> Iterator[Any]:
+def stopped(job: Callable[..., object], *arguments: Any) -> Iterator[list[Any]]:
     """Start a process, wait until it has stopped itself, and let it go on in the end.
 
-    What it tells can be got from the queue that is given, afterwards.
+    Yield a list that contains what the job returned, once the block is left.
     """
-    context = get_context("spawn")
-    told = context.Queue()
-    process = context.Process(target=job, args=(*arguments, told))
-    process.start()
-    assert process.pid is not None
-    try:
-        _, status = os.waitpid(process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
-        yield told
-    finally:
-        os.kill(process.pid, signal.SIGCONT)
-        process.join(_DEADLINE)
+    context = process_context()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_watch, args=(theirs, job, arguments))
+    with ours, theirs:
+        process.start()
+        assert ours.poll(_DEADLINE)
+        pid, is_stopped = ours.recv()
+        assert is_stopped
+        returned: list[Any] = []
+        try:
+            yield returned
+        finally:
+            os.kill(pid, signal.SIGCONT)
+            process.join(_DEADLINE)
+        returned.append(ours.recv())
+
+
+def _watch(pipe: Connection, job: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    """Run a job in a child, because only a parent can wait until its child is stopped."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            pipe.send(job(*arguments))
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    pipe.send((pid, os.WIFSTOPPED(status)))
+    os.waitpid(pid, 0)
 
 
 def _stop() -> None:
@@ -54,7 +71,7 @@ def _stop() -> None:
         os.sched_yield()
 
 
-def clean_in_its_sleep(uri: str, point: str, told: Any) -> None:
+def clean_in_its_sleep(uri: str, point: str) -> object:
     """Clean up at zero age, and be stopped at a named step."""
 
     def handler(name: str) -> None:
@@ -66,7 +83,7 @@ def clean_in_its_sleep(uri: str, point: str, told: Any) -> None:
         repo._leases._seconds = ASLEEP
         repo.snapshot()
         with failpoints.handling(handler):
-            told.put(_outcome(lambda: repo.cleanup(NOTHING, dry_run=False)))
+            return _outcome(lambda: repo.cleanup(NOTHING, dry_run=False))
 
 
 def _outcome(work: Callable[[], Any]) -> Any:
@@ -77,13 +94,13 @@ def _outcome(work: Callable[[], Any]) -> Any:
     return done if isinstance(done, (str, list)) else type(done).__name__
 
 
-def go_on(uri: str, name: str, told: Any) -> None:
+def go_on(uri: str, name: str) -> object:
     """Begin something, be stopped, and go on with it."""
     with Repository.open(uri, durability="none") as repo:
         repo._leases._seconds = ASLEEP
         work = JOBS[name](repo)
         _stop()
-        told.put(_outcome(work))
+        return _outcome(work)
 
 
 def _reading(repo: Repository) -> Callable[[], Any]:

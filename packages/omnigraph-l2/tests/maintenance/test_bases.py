@@ -1,4 +1,4 @@
-"""Branches can be merged, and repositories of the original program cleaned up, after a cleanup."""
+"""Branches can be merged, and repositories of another publisher cleaned up, after a cleanup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omnigraph_l2 import Repository
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "opening"))
 
-from original_program import Original
+from other_publisher import OtherPublisher
 
 
 def clean(repo: Repository, days: float) -> None:
@@ -65,12 +65,12 @@ def test_what_a_diff_of_a_branch_starts_from_is_kept(local: Repository) -> None:
     assert found.tables[PERSON].deleted == 1
 
 
-def test_a_repository_of_the_original_program(tmp_path: Path) -> None:
+def test_a_repository_of_another_publisher(tmp_path: Path) -> None:
     """It is cleaned up as any other, and what it shows stays."""
-    original = Original(tmp_path / "repo")
-    original.create()
-    original.publish(PERSON, [{"id": "a", "name": "ann"}], "first")
-    original.publish(PERSON, [{"id": "b", "name": "bob"}], "second")
+    other = OtherPublisher(tmp_path / "repo")
+    other.create()
+    other.publish(PERSON, [{"id": "a", "name": "ann"}], "first")
+    other.publish(PERSON, [{"id": "b", "name": "bob"}], "second")
     with Repository.open(tmp_path / "repo", durability="none") as repo:
         before = repo.snapshot().read(PERSON).num_rows
         clean(repo, 8)

@@ -121,7 +121,7 @@ def test_what_a_run_left_that_has_ended(local: Repository, monkeypatch: pytest.M
     with run.transaction() as tx:
         tx.append(PERSON, [{"id": "r"}])
     with monkeypatch.context() as patch:
-        patch.setattr("omnigraph_l2._runs.runs.remove_natives", lambda *_: False)
+        patch.setattr("omnigraph_l2._api.runs.remove_natives", lambda *_: False)
         run.abort()
     later(local, days=8)
     assert local.cleanup(NOTHING, dry_run=False).forks.count == 3
@@ -170,7 +170,7 @@ def test_what_a_writer_has_not_published_stays(repo: Repository, another: Reposi
         append(another, "x")
         another.cleanup(NOTHING, dry_run=False)
         tx.append(PERSON, [{"id": "d", "age": 1}])
-        tx._working[PERSON].was_read = False  # it may move on to what others published
+        tx._tables[PERSON].was_read = False  # it may move on to what others published
     assert people(repo) == "a b c d x"
     another.cleanup(NOTHING, dry_run=False)
     assert people(another) == "a b c d x"

@@ -16,42 +16,47 @@ import pytest
 from small_graph import PERSON, append, people
 from upkeepwork import NOTHING, table_versions
 
+from omnigraph_l1 import JsonRefs, Ref, Storage
 from omnigraph_l2 import Repository
-from omnigraph_l2._leases import leases as leases_module
-from omnigraph_l2._leases.leases import lease_refs
-from omnigraph_l2._leases.records import LeaseRecord, parsed, written
 from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired
 
-RECORD = LeaseRecord(
-    process=7,
-    renewed_at=datetime(2026, 1, 2, tzinfo=timezone.utc),
-    seconds=300.0,
-    since=datetime(2026, 1, 1, tzinfo=timezone.utc),
-    pins={"main": 3, "side.01": 9},
-    cleaning=True,
-)
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""The clock by which a handle finds out for how long it slept."""
+
+
+def lease_documents(repo: Repository) -> JsonRefs:
+    """Open the documents of all leases of a repository."""
+    storage = Storage.resolve(repo.uri, repo._root.storage.lance_options or None)
+    return JsonRefs.open(storage, "_refs/leases", durability="none", reuse_names=False)
 
 
 def leases(repo: Repository) -> list[dict[str, Any]]:
     """Read all leases of a repository."""
-    return [ref.value for ref in lease_refs(repo._root).list()]
+    return [ref.value for ref in lease_documents(repo).list()]
 
 
 @contextmanager
 def waking_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[None]:
     """Let this process have slept, as it finds out when it wakes up."""
-    then = leases_module.awake_seconds() + seconds
+    then = time.clock_gettime(_CLOCK) + seconds
     with monkeypatch.context() as patch:
-        patch.setattr(leases_module, "awake_seconds", lambda: then)
+        patch.setattr("omnigraph_l2._commit.leases.boottime_seconds", lambda: then)
         yield
 
 
-def test_what_is_written_can_be_read() -> None:
-    """And what cannot be read is not taken for a lease that needs nothing."""
-    assert parsed("x", written(RECORD), "here") == RECORD
-    for damage in ({"format": 2}, {"pins": None}, {"since": 3}, {"seconds": "long"}):
-        with pytest.raises(CorruptRepository):
-            parsed("x", {**written(RECORD), **damage}, "here")
+@pytest.mark.parametrize(
+    "damage", [{"format": 2}, {"pins": None}, {"since": 3}, {"seconds": "long"}]
+)
+def test_a_lease_that_cannot_be_read(
+    local: Repository, another_local: Repository, damage: dict[str, Any]
+) -> None:
+    """It is not taken for a lease that needs nothing."""
+    append(local, "a")
+    refs = lease_documents(local)
+    (ref,) = refs.list()
+    refs.replace(ref, {**ref.value, **damage})
+    with pytest.raises(CorruptRepository):
+        another_local.cleanup(NOTHING)
 
 
 def test_a_handle_has_one_lease_as_long_as_it_is_open(repo: Repository) -> None:
@@ -170,8 +175,8 @@ def test_a_place_that_cannot_be_written(local: Repository, tmp_path: Path) -> No
 
 def bury(repo: Repository) -> None:
     """Take the lease of a handle away, as a cleanup does that took it for dead."""
-    (ref,) = (each for each in lease_refs(repo._root).list() if each.name == repo._leases.name)
-    lease_refs(repo._root).delete(ref)
+    refs = lease_documents(repo)
+    refs.delete(refs.get(repo._leases.name))
 
 
 def test_who_slept_too_long_publishes_nothing(
@@ -222,8 +227,9 @@ def test_a_lease_that_was_lost_is_lost_for_what_began_under_it(local: Repository
 def test_a_renewal_whose_reply_was_lost(local: Repository) -> None:
     """Who finds another document under the name of its lease has written it."""
     append(local, "a")
-    (ref,) = lease_refs(local._root).list()
-    lease_refs(local._root).replace(ref, ref.value)
+    refs = lease_documents(local)
+    (ref,) = refs.list()
+    refs.replace(ref, ref.value)
     with local.transaction() as tx:
         tx.append(PERSON, [{"id": "b"}])
         local._leases.renew()
@@ -254,7 +260,9 @@ def test_a_lease_of_the_dead(local: Repository, tmp_path: Path) -> None:
     dead.close()
 
 
-def test_a_renewal_that_comes_late_enough(local: Repository, tmp_path: Path) -> None:
+def test_a_renewal_that_comes_late_enough(
+    local: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A lease that is renewed while it is judged dead keeps what it covers."""
     append(local, "a")
     sleeper = Repository.open(local.uri, durability="none")
@@ -263,12 +271,17 @@ def test_a_renewal_that_comes_late_enough(local: Repository, tmp_path: Path) -> 
     file = tmp_path / "repo" / "_refs" / "leases" / f"{sleeper._leases.name}.json"
     silent = time.time() - 601
     os.utime(file, (silent, silent))
-    refs = lease_refs(local._root).list()
-    sleeper._leases.renew()
-    from omnigraph_l2._leases.standing import bury as buried  # noqa: PLC0415
+    delete, judged = JsonRefs.delete, []
 
-    assert not buried(local._root, [each for each in refs if each.name == sleeper._leases.name])
-    local.cleanup(NOTHING, dry_run=False)
+    def after_it_was_renewed(refs: JsonRefs, ref: Ref) -> None:
+        judged.append(ref.name)
+        sleeper._leases.renew()
+        delete(refs, ref)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JsonRefs, "delete", after_it_was_renewed)
+        local.cleanup(NOTHING, dry_run=False)
+    assert judged == [sleeper._leases.name]
     assert held.read(PERSON).num_rows == 1
     sleeper.close()
 
@@ -312,7 +325,7 @@ def test_a_branch_on_an_old_moment_waits_for_a_cleanup(
         cleaner._leases.announce(cleaning=True)
         waited = []
         monkeypatch.setattr(
-            "omnigraph_l2._references.keeping.time.sleep",
+            "omnigraph_l2._branch.revision_resolver.time.sleep",
             lambda _: (waited.append(1), cleaner._leases.announce(cleaning=False)),
         )
         local.branches.create("old", early.graph_commit_id)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 from forced_order import meanwhile
+from killing import killed_at, steps_of
 from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import (
     NOTHING,
@@ -20,12 +20,12 @@ from upkeepwork import (
     write_on,
 )
 
+from campaign.forked_processes import process_context
 from omnigraph_l1 import failpoints
-from omnigraph_l2 import OptimizeOutcome, Repository
+from omnigraph_l2 import Repository
 from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownTable
-from omnigraph_testing import AtPoint, Crash
-
-_SPAWN = multiprocessing.get_context("spawn")
+from omnigraph_l2.reports import OptimizeOutcome
+from omnigraph_testing import Crash
 
 
 def test_fragments_are_merged_and_indexes_built(repo: Repository) -> None:
@@ -149,18 +149,13 @@ def test_odd_arguments(local: Repository) -> None:
 
 
 @pytest.mark.integration
-def test_killed_at_each_step(crash: Crash) -> None:
+def test_killed_at_each_step(omnigraph_crash: Crash) -> None:
     """The rows are the same, others can write, and another optimize ends it."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    points = dict.fromkeys(crash.points(optimize, *fill_scattered(trial)))
-    mine = [each for each in points if each.startswith("l2.optimize.")]
+    steps = steps_of(omnigraph_crash, optimize, fill_scattered)
+    mine = [each for each in steps if each.startswith("l2.optimize.")]
     assert len(mine) == 3
-    for number, point in enumerate([*mine, "l2.publish.planned", "l2.publish.visible"]):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        (uri,) = fill_scattered(place)
-        crash.run(optimize, uri, kill=AtPoint(point))
+    points = [*mine, "l2.publish.planned", "l2.publish.visible"]
+    for point, (uri,) in killed_at(omnigraph_crash, optimize, fill_scattered, points):
         with Repository.open(uri, durability="none") as repo:
             before = people(repo)
             append(repo, "after")
@@ -177,7 +172,7 @@ def test_beside_writers_and_a_cleanup(tmp_path: Path) -> None:
     uri = str(tmp_path / "repo")
     with Repository.init(uri, SCHEMA, durability="none") as repo:
         append(repo, "first")
-    with ProcessPoolExecutor(3, mp_context=_SPAWN) as pool:
+    with ProcessPoolExecutor(3, mp_context=process_context()) as pool:
         upkeep = pool.submit(optimize_on, uri, 6)
         writers = [pool.submit(write_on, uri, None, number, 12) for number in range(2)]
         assert [each.result() for each in writers] == [12, 12]

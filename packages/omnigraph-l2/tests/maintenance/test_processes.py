@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import time
@@ -11,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from each_store import AT_NIGHT, place_in
+from each_store import AT_NIGHT, location_in
+from sizes import sized
 from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import NOTHING, clean_on, later, read_on, stop_in_transaction, write_on
 
+from campaign.forked_processes import process_context
 from omnigraph_l2 import Repository
 from omnigraph_testing import S3Store
 
 pytestmark = pytest.mark.integration
 
-_SPAWN = multiprocessing.get_context("spawn")
-_WRITERS = _READERS = 4
+_WRITERS = _READERS = sized(2, 4)
 _DEADLINE = 60
 
 
@@ -30,9 +30,10 @@ def beside(uri: str, options: dict[str, str] | None, count: int) -> dict[str, An
     with Repository.init(uri, SCHEMA, options, durability="none") as repo:
         for name in ("first", "second"):
             append(repo, name)
+    context = process_context()
     with (
-        _SPAWN.Manager() as shared,
-        ProcessPoolExecutor(_WRITERS + 2 * _READERS + 1, mp_context=_SPAWN) as pool,
+        context.Manager() as shared,
+        ProcessPoolExecutor(_WRITERS + 2 * _READERS + 1, mp_context=context) as pool,
     ):
         stop, cleaned = shared.Event(), shared.Event()
         ready = shared.Barrier(2 * _READERS + 1)
@@ -102,16 +103,16 @@ def test_s3(s3_store: S3Store) -> None:
 
 
 @pytest.fixture
-def undecided(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
-    """A place in a store that ignores conditions, with what decides its versions."""
-    uri, options = place_in(request, tmp_path)
+def dynamodb_location(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
+    """A location in a store that ignores conditions, with a table that decides its versions."""
+    uri, options = location_in(request, tmp_path)
     return uri, dict(options or {})
 
 
-@pytest.mark.parametrize("undecided", AT_NIGHT, indirect=True)
-def test_a_version_store(undecided: tuple[str, dict[str, str]]) -> None:
-    """The same where a version store decides: no staged file goes that somebody needs."""
-    uri, options = undecided
+@pytest.mark.parametrize("dynamodb_location", AT_NIGHT, indirect=True)
+def test_dynamodb(dynamodb_location: tuple[str, dict[str, str]]) -> None:
+    """The same where DynamoDB decides the versions: no staged file goes that is still needed."""
+    uri, options = dynamodb_location
     check(uri, options, beside(uri, options, 10), 10)
 
 
@@ -119,8 +120,9 @@ def test_a_process_that_was_stopped(tmp_path: Path) -> None:
     """It was silent for longer than its lease counts: it wakes up, and publishes nothing."""
     with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
         append(repo, "a")
-        at_rest, go_on, told = _SPAWN.Event(), _SPAWN.Event(), _SPAWN.Queue()
-        process = _SPAWN.Process(target=stop_in_transaction, args=(repo.uri, at_rest, go_on, told))
+        context = process_context()
+        at_rest, go_on, told = context.Event(), context.Event(), context.Queue()
+        process = context.Process(target=stop_in_transaction, args=(repo.uri, at_rest, go_on, told))
         process.start()
         assert at_rest.wait(_DEADLINE)
         assert process.pid is not None
@@ -146,7 +148,8 @@ def test_two_that_clean_up_at_once(tmp_path: Path) -> None:
         for number in range(12):
             append(repo, f"p{number}")
         repo._leases.renew()  # it says no more that the first version is needed
-        with _SPAWN.Manager() as shared, ProcessPoolExecutor(3, mp_context=_SPAWN) as pool:
+        context = process_context()
+        with context.Manager() as shared, ProcessPoolExecutor(3, mp_context=context) as pool:
             stop = shared.Event()
             stop.set()
             cleaners = [pool.submit(clean_on, uri, None, stop) for _ in range(3)]

@@ -1,71 +1,66 @@
-"""A cleanup while somebody deletes what it looks at."""
+"""A cleanup while what it reads is deleted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from each_store import S3_AT_NIGHT
+from forced_order import meanwhile
 from small_graph import append, people
 from upkeepwork import NOTHING
 
-from omnigraph_l1 import Table, VersionFile
+from omnigraph_l1 import BranchInfo, Table, VersionFile
 from omnigraph_l2 import Repository
-from omnigraph_l2._maintenance import cleaning, survey
 
 _MOMENTS = pytest.mark.parametrize(
-    ("module", "step"),
-    [(survey, "survey"), (cleaning, "standing"), (cleaning, "look")],
-    ids=["names are known", "branches are open", "needs are known"],
+    "point",
+    ["names are known", "l2.cleanup.heads_read", "l2.cleanup.planned"],
+    ids=["names are known", "heads are read", "needs are known"],
 )
 
 
-def meanwhile(
-    patch: pytest.MonkeyPatch, module: Any, step: str, act: Callable[[], object]
-) -> list[str]:
-    """Act right after a step of a cleanup; give the list that then says so."""
-    real = getattr(module, step)
-    acted: list[str] = []
+@contextmanager
+def during_cleanup(point: str, act: Callable[[], object]) -> Iterator[None]:
+    """Act in the middle of a cleanup: at a named step, or once native branches are listed."""
+    if point.startswith("l2."):
+        with meanwhile(point, act):
+            yield
+        return
+    real, acted = Table.branches, []
 
-    def then(*given: Any, **named: Any) -> Any:
-        found = real(*given, **named)
+    def then_act(table: Table) -> dict[str, BranchInfo]:
+        found = real(table)
         if not acted:
-            acted.append(step)
+            acted.append(found)
             act()
         return found
 
-    patch.setattr(module, step, then)
-    return acted
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Table, "branches", then_act)
+        yield
+    assert acted
 
 
 @_MOMENTS
-def test_a_branch_is_deleted(
-    repo: Repository,
-    another: Repository,
-    monkeypatch: pytest.MonkeyPatch,
-    module: Any,
-    step: str,
-) -> None:
+def test_a_branch_is_deleted(repo: Repository, another: Repository, point: str) -> None:
     """The cleanup leaves it out, and does the rest."""
     append(repo, "a")
     repo.branches.create("side")
     append(repo, "b", branch="side")
     for name in "cde":
         append(repo, name)
-    acted = meanwhile(monkeypatch, module, step, lambda: another.branches.delete("side"))
-    assert repo.cleanup(NOTHING, dry_run=False).failed == 0
-    assert acted
+    with during_cleanup(point, lambda: another.branches.delete("side")):
+        assert repo.cleanup(NOTHING, dry_run=False).failed == 0
     assert people(repo) == "a c d e"
     assert repo.verify().ok
 
 
+@S3_AT_NIGHT
 @_MOMENTS
 def test_a_tag_is_deleted_with_its_branch(
-    repo: Repository,
-    another: Repository,
-    monkeypatch: pytest.MonkeyPatch,
-    module: Any,
-    step: str,
+    repo: Repository, another: Repository, point: str
 ) -> None:
     """The same."""
     append(repo, "a")
@@ -77,9 +72,8 @@ def test_a_tag_is_deleted_with_its_branch(
         another.tags.delete("v1")
         another.branches.delete("side")
 
-    acted = meanwhile(monkeypatch, module, step, act)
-    assert repo.cleanup(NOTHING, dry_run=False).failed == 0
-    assert acted
+    with during_cleanup(point, act):
+        assert repo.cleanup(NOTHING, dry_run=False).failed == 0
     assert people(repo) == "a"
     assert repo.verify().ok
 

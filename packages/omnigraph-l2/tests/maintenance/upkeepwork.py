@@ -30,9 +30,9 @@ def table_versions(repo: Repository, native: str | None = None) -> list[int]:
     return repo._root.open(PEOPLE, branch=native).versions()
 
 
-def fill(place: Path) -> list[str]:
+def fill(location: Path) -> list[str]:
     """Make a repository with all that a cleanup has to do with; most of it is of the dead."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
+    with Repository.init(location / "repo", SCHEMA, durability="none") as repo:
         for name in "abcd":
             append(repo, name)
         repo.tags.create("kept", repo.log()[2].graph_commit_id)
@@ -48,7 +48,7 @@ def fill(place: Path) -> list[str]:
         run = repo.runs.begin()
         with run.transaction() as tx:
             tx.append(PERSON, [{"id": "r"}])
-    return [str(place / "repo")]
+    return [str(location / "repo")]
 
 
 def clean(uri: str) -> None:
@@ -110,7 +110,7 @@ def read_on(
             try:
                 with Repository.open(uri, options, durability="none") as fresh:
                     fresh._leases.for_writers_only()
-                    again = fresh._references.shown(
+                    again = fresh._references.snapshot_of(
                         fresh._references.at_version(fresh._branch("main"), snapshot.version)
                     )
                     for rows in (snapshot.read(PERSON), again.read(PERSON)):
@@ -169,11 +169,11 @@ def scattered(repo: Repository) -> None:
         tx.delete(PERSON, ids=["c2", "d2"])
 
 
-def fill_scattered(place: Path) -> list[str]:
+def fill_scattered(location: Path) -> list[str]:
     """Make a repository to be killed in."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
+    with Repository.init(location / "repo", SCHEMA, durability="none") as repo:
         scattered(repo)
-    return [str(place / "repo")]
+    return [str(location / "repo")]
 
 
 def optimize(uri: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph_l1 import Table
-from omnigraph_l2 import GraphSchema, NodeType, Repository, TableUpdate
+from omnigraph_l2 import GraphSchema, NodeType, Repository
 
 LARGE = GraphSchema(nodes=[NodeType("Thing", {"number": pa.int64(), "text": pa.string()})])
 THING = "node:Thing"
@@ -19,50 +17,60 @@ _AT_ONCE = 250_000
 _SCHEMA = LARGE[THING].arrow_schema
 
 
-def is_full_size() -> bool:
-    """Tell whether full sizes were asked for."""
-    return os.environ.get("OMNIGRAPH_FULL_SIZE") == "1"
-
-
-def grow(uri: str, rows: int) -> None:
+def grow(uri: str, rows: int, options: dict[str, str] | None = None) -> None:
     """Make a large table, with the index on its ids that upkeep gives it."""
-    with Repository.init(uri, LARGE, durability="none") as repo:
+    with Repository.init(uri, LARGE, options, durability="none") as repo:
         with repo.transaction() as tx:
             tx.append(THING, pa.RecordBatchReader.from_batches(_SCHEMA, _batches(rows)))
-        entry = repo.snapshot().tables[THING]
-        table = Table.open(f"{uri}/{entry.table_path}", durability="none")
-        made = table.create_index("id")
-        update = TableUpdate(table_key=THING, table_version=made.version, row_count=rows)
-        repo.publish([update])
+        assert repo.optimize().tables[THING].indexes == ("id_btree",)
+
+
+def change(repo: Repository, rows: int, count: int, turn: int) -> str:
+    """Change so many rows on a new branch, and others on main; return the name of the branch.
+
+    Of the rows, 4 in 10 are updated, 3 are inserted, and 3 are deleted.
+    """
+    name = f"side-{turn}"
+    repo.branches.create(name)
+    updated, inserted, deleted = _parts(count)
+    step = rows // updated
+    for branch, first in ((name, 2 * turn), ("main", 2 * turn + 1)):
+        with repo.transaction(branch) as tx:
+            chosen = range(first, first + updated * step, step)
+            tx.upsert(THING, [{"id": _id(n), "number": -1, "text": "new"} for n in chosen])
+            new = [f"{branch} {turn} {number}" for number in range(inserted)]
+            tx.upsert(THING, [{"id": each, "number": 1, "text": "new"} for each in new])
+            gone = range(first + step // 2, first + deleted * step, step)
+            tx.delete(THING, ids=[_id(number) for number in gone])
+    return name
+
+
+def merge(repo: Repository, name: str, count: int) -> None:
+    """Merge a branch on which so many rows were changed."""
+    merged = repo.branches.merge(name).tables[THING]
+    updated, inserted, deleted = _parts(count)
+    assert (merged.updated, merged.inserted, merged.deleted) == (updated, inserted, deleted)
 
 
 def merge_hundred(uri: str, rows: int, turn: int) -> float:
-    """Change 100 rows on a branch, and others on main; give how long it took to merge."""
+    """Change 100 rows on a branch, and others on main; return how long it took to merge."""
     with Repository.open(uri, durability="none") as repo:
-        name = f"side-{turn}"
-        repo.branches.create(name)
-        step = rows // 40
-        for branch, first in ((name, 2 * turn), ("main", 2 * turn + 1)):
-            with repo.transaction(branch) as tx:
-                chosen = range(first, first + 40 * step, step)
-                tx.upsert(THING, [{"id": _id(n), "number": -1, "text": "new"} for n in chosen])
-                new = [f"{branch} {turn} {number}" for number in range(30)]
-                tx.upsert(THING, [{"id": each, "number": 1, "text": "new"} for each in new])
-                gone = range(first + step // 2, first + 30 * step, step)
-                tx.delete(THING, ids=[_id(number) for number in gone])
+        name = change(repo, rows, 100, turn)
         started = time.perf_counter()
-        told = repo.branches.merge(name).tables[THING]
-        took = time.perf_counter() - started
-        assert (told.inserted, told.updated, told.deleted) == (30, 40, 30)
-        return took
+        merge(repo, name, 100)
+        return time.perf_counter() - started
 
 
 def peak_of_a_merge(uri: str, rows: int) -> int:
-    """Merge, and tell how many bytes of memory this process had at most."""
+    """Merge, and return how many bytes of memory this process had at most."""
     merge_hundred(uri, rows, 0)
     status = Path("/proc/self/status").read_text()
     line = next(each for each in status.splitlines() if each.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
+
+
+def _parts(count: int) -> tuple[int, int, int]:
+    return 4 * count // 10, 3 * count // 10, 3 * count // 10
 
 
 def _id(number: int) -> str:

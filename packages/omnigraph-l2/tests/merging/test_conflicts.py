@@ -170,7 +170,7 @@ def test_a_function_that_lets_edges_go(repo: Repository) -> None:
 
 
 def test_edges_that_may_end_anywhere(repo: Repository) -> None:
-    """Where the original program did not say where edges end, any node table will do."""
+    """Where another publisher did not record where edges end, any node table will do."""
     for branch in ("main", "side"):
         register = RegisterTable(table_key=KNOWS, table_path=table_path(KNOWS), metadata={})
         repo.publish([register], branch=branch)

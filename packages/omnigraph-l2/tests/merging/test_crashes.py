@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from killing import each_step
 from mergework import COMPANY, KNOWS, PERSON, ages, diverged, merge_side, put, revert_newest, rows
+from sizes import commit_seed
 
+from campaign.traced_crash import TracedCrash
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import MergeKind, Repository
 from omnigraph_testing import Crash
@@ -20,9 +22,9 @@ BEFORE = ({"ann": 1, "bob": 3, "cat": 1}, {"ab"}, {PERSON, KNOWS, COMPANY, "edge
 AFTER = ({"ann": 2, "bob": 3, "dan": 4}, {"ab", "ad"}, {PERSON, KNOWS, COMPANY, "node:Pet"})
 
 
-def merged(place: Path) -> Sequence[str]:
+def merged(location: Path) -> Sequence[str]:
     """Make a repository whose newest commit is a merge."""
-    (uri,) = diverged(place)
+    (uri,) = diverged(location)
     merge_side(uri)
     return [uri]
 
@@ -73,28 +75,28 @@ REVERT = pytest.param(revert_newest, merged, ends_a_revert, id="revert", marks=p
 
 @pytest.mark.parametrize(("job", "prepare", "ends"), [MERGE, REVERT])
 def test_killed_at_each_named_step(
-    crash: Crash, job: Any, prepare: Any, ends: Callable[[str, str], bool]
+    omnigraph_crash: Crash, job: Any, prepare: Any, ends: Callable[[str, str], bool]
 ) -> None:
     """SIGKILL at each kind of step of ours."""
-    killed = each_step(crash, job, prepare)
+    killed = each_step(omnigraph_crash, job, prepare)
     assert {ends(uri, point) for point, (uri,) in killed} == {True, False}
 
 
 @pytest.mark.parametrize("limit", [2, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("job", "prepare", "ends"), [MERGE, REVERT])
 def test_killed_at_file_operations(
-    crash: Crash, job: Any, prepare: Any, ends: Callable[[str, str], bool], limit: int
+    traced_crash: TracedCrash, job: Any, prepare: Any, ends: Callable[[str, str], bool], limit: int
 ) -> None:
     """SIGKILL before a file operation, also those that have no name."""
-    for crashed in crash.everywhere(
-        job, prepare=prepare, by="file operations", limit=limit, seed=17
+    for crashed in traced_crash.everywhere(
+        job, prepare=prepare, by="file operations", limit=limit, seed=commit_seed()
     ):
         ends(crashed.arguments[0], str(crashed))
 
 
-def test_every_declared_point_is_passed(crash: Crash) -> None:
+def test_every_declared_point_is_passed(omnigraph_crash: Crash) -> None:
     """A step that no test is killed at would not be proven."""
-    passed = set(crash.points(merge_side, *diverged(crash.directory)))
+    passed = set(omnigraph_crash.points(merge_side, *diverged(omnigraph_crash.directory)))
     declared = {name for name in failpoints.declared() if name.startswith("l2.merge.")}
     assert declared
     assert passed >= declared

@@ -1,4 +1,7 @@
-"""The graph of commits alone: what two of them come from, and the rule on their values."""
+"""The graph of commits alone: what two of them come from, and the rule on their values.
+
+Both are pure, and are given thousands of drawn graphs, too many for repositories.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph_l2 import GraphCommit
-from omnigraph_l2._catalog.commits import EPOCH
-from omnigraph_l2._merging.dag import Ancestors, common_ancestors
-from omnigraph_l2._merging.rule import (
+from omnigraph_l2._catalog.graph_commit import EPOCH
+from omnigraph_l2._merge.common_ancestors import Ancestors, common_ancestors
+from omnigraph_l2._merge.three_way import (
     ABSENT,
     CLASH,
-    Leaf,
-    Nowhere,
-    Virtual,
+    CommitBase,
+    UnknownBase,
+    VirtualBase,
     base_of,
     leaves,
-    settled,
-    settled_one,
-    valued,
+    merge3,
+    merge3_value,
+    resolve_base,
 )
 
 Parents = dict[str, tuple[str, ...]]
@@ -102,7 +105,7 @@ def test_a_commit_that_nobody_has_any_more() -> None:
     graph = Graph(parents)
     for other in ("n", "k"):
         assert common_ancestors(graph, ["m"], [other]).lost == ("gone",)
-        assert base_of(graph, ["m"], [other]) == Nowhere()
+        assert base_of(graph, ["m"], [other]) == UnknownBase()
     below: Parents = {**parents, "x": ("m",), "y": ("m",)}
     assert common_ancestors(Graph(below), ["x"], ["y"]) == Ancestors(best=("m",), lost=())
 
@@ -158,10 +161,10 @@ def test_any_graph(parents: Parents, seed: int) -> None:
 )  # fmt: skip
 def test_the_rule(base: int, ours: int, theirs: int, chosen: int) -> None:
     """For many rows and for one thing alike; a clash equals nothing, not even another one."""
-    many = settled(*(np.array([each], np.int32) for each in (base, ours, theirs)))
+    many = merge3(*(np.array([each], np.int32) for each in (base, ours, theirs)))
     assert many.tolist() == [chosen]
     clash = object()
-    one = settled_one(*(clash if each == CLASH else each for each in (base, ours, theirs)), clash)
+    one = merge3_value(*(clash if each == CLASH else each for each in (base, ours, theirs)), clash)
     assert (CLASH if one is clash else one) == chosen
 
 
@@ -169,12 +172,12 @@ def test_the_base_of_sides_that_merged_each_other_crosswise() -> None:
     """It is the merge of both, and what is below is looked for where they differ only."""
     parents: Parents = {"g": (), "a": ("g",), "b": ("g",), "m": ("a", "b"), "n": ("b", "a")}
     base = base_of(Graph(parents), ["m"], ["n"])
-    assert isinstance(base, Virtual)
+    assert isinstance(base, VirtualBase)
     assert leaves(base) == ["b", "a"]
-    assert base.base == Leaf("g")
+    assert base.base == CommitBase("g")
     rows = {
         "g": np.array([0, 0, 0, 0], np.int32),
         "a": np.array([1, 0, 1, 1], np.int32),
         "b": np.array([0, 2, 1, 2], np.int32),
     }
-    assert valued(base, rows.__getitem__, 4).tolist() == [1, 2, 1, CLASH]
+    assert resolve_base(base, rows.__getitem__, 4).tolist() == [1, 2, 1, CLASH]

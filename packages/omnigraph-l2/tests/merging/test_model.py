@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
+from sizes import sized
 
+from campaign.graph_model.merge_model import Model, Rows, State, Types
 from omnigraph_l2 import UNRESOLVED, EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import MergeConflict, MergeConflicts
-from omnigraph_testing.contracts.merge_model import Model, Rows, State, Types
 
 _BRANCHES = ("main", "one", "two", "three")
 ENDS = {"edge:K": ("node:P", "node:P"), "edge:W": ("node:P", "node:C")}
@@ -86,8 +87,8 @@ def answered(kind: str, row_id: str | None, ours: Any, theirs: Any) -> Any:
 class History:
     """A repository and its model, changed in step."""
 
-    def __init__(self, place: str) -> None:
-        self.repo = Repository.init(f"{place}/r", schema_of(_START), durability="none")
+    def __init__(self, location: str) -> None:
+        self.repo = Repository.init(f"{location}/r", schema_of(_START), durability="none")
         self.model = Model(ENDS)
         self.heads: dict[str, str] = {}
         self.turn = 0
@@ -254,7 +255,7 @@ _steps = st.one_of(
 
 
 @settings(
-    max_examples=max(10, settings().max_examples // 2),  # each is a repository
+    max_examples=max(8, settings().max_examples // sized(10, 2)),  # each is a repository
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -263,9 +264,9 @@ def test_a_repository_follows_the_model(steps: list[Any], at_once: int) -> None:
     """Rows, types, conflicts and parents are those of a plain three-way merge of whole states,
     however many rows are looked at together.
     """
-    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("omnigraph_l2._merging.row_merge._AT_ONCE", at_once)
-        history = History(place)
+    with tempfile.TemporaryDirectory() as location, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("omnigraph_l2._merge.row_merge._AT_ONCE", at_once)
+        history = History(location)
         history.write(
             "main", [(0, 0, 0, 1), (1, 1, 0, 1), (2, 0, 0, 1), (3, 0, 0, 1), (3, 1, 0, 1)]
         )

@@ -1,4 +1,7 @@
-"""Rows that are large: fewer of them are looked at together."""
+"""Rows that are large: fewer of them are looked at together.
+
+The private bound is lowered and what is held is counted: the real bound needs gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
-from omnigraph_l2._merging import row_merge
-from omnigraph_l2._merging.looking import Look
+from omnigraph_l2._merge import row_merge
+from omnigraph_l2._merge.row_versions import RowVersions
 
 SCHEMA = GraphSchema(
     nodes=[NodeType("Text", {"text": pa.string(), "of": pa.int32()})],
@@ -34,13 +37,13 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note how many bytes each look holds, and let it be few."""
     held: list[int] = []
 
-    class Noting(Look):
-        def _numbered(self, entry: Any) -> Any:
-            numbers = super()._numbered(entry)
+    class Noting(RowVersions):
+        def _number(self, entry: Any) -> Any:
+            numbers = super()._number(entry)
             held.append(self._read[-1][0].nbytes)
             return numbers
 
-    monkeypatch.setattr(row_merge, "Look", Noting)
+    monkeypatch.setattr(row_merge, "RowVersions", Noting)
     monkeypatch.setattr(row_merge, "_BYTES_AT_ONCE", BOUND)
     return held
 

@@ -1,6 +1,8 @@
-"""Catalogs of internal schema version 1, written by plain lance as the original program did.
+"""Catalogs of internal schema version 1, written by plain lance as the first publishers did.
 
-Other processes import this module too, by its name.
+The tests of this folder migrate a catalog without a repository around it: so each damage, branch
+and interruption is one write of plain Lance. They get the private module from here; how a
+repository migrates is tested in ``tests/opening``. Other processes import this module, too.
 """
 
 from __future__ import annotations
@@ -13,8 +15,38 @@ import lance
 import pyarrow as pa
 
 from omnigraph_l1 import Durability, Storage, Table
-from omnigraph_l2._catalog.rows import MANIFEST_SCHEMA
-from omnigraph_l2._manifest.migrations import migrate
+from omnigraph_l2._catalog.manifest_rows import MANIFEST_SCHEMA
+from omnigraph_l2._store import migrations
+from omnigraph_l2._store.migrations import (
+    check_internal_schema,
+    migrate_internal_schema,
+    stamp,
+    stamp_schema,
+)
+
+__all__ = [
+    "IDS",
+    "KEY",
+    "KNOWS",
+    "MANIFEST_SCHEMA",
+    "PERSON",
+    "ROWS",
+    "STAMP",
+    "VERSION_1",
+    "arrow",
+    "check_internal_schema",
+    "contents",
+    "ids",
+    "migrate_at_once",
+    "migrate_internal_schema",
+    "migrations",
+    "plain",
+    "stamp",
+    "stamp_schema",
+    "tree",
+    "version_row",
+    "write_old",
+]
 
 STAMP = "omnigraph:internal_schema_version"
 KEY = "lance-schema:unenforced-primary-key"
@@ -65,7 +97,7 @@ def write_old(
     for part in parts:
         dataset = lance.write_dataset(
             arrow(part),
-            storage.place.uri if dataset is None else dataset,
+            storage.location.uri if dataset is None else dataset,
             mode="create" if dataset is None else "append",
             data_storage_version="2.2",
             enable_stable_row_ids=stable_row_ids,
@@ -80,7 +112,7 @@ def write_old(
 def plain(table: Table) -> lance.LanceDataset:
     """Open what a table shows with plain lance, at the head of its branch."""
     options = table._pinned.storage.lance_options
-    dataset = lance.dataset(table.place.uri, storage_options=options)
+    dataset = lance.dataset(table.location.uri, storage_options=options)
     return dataset if table.branch is None else dataset.checkout_version((table.branch, None))
 
 
@@ -94,22 +126,21 @@ def contents(table: Table) -> list[dict[str, Any]]:
     return sorted(table.read().to_pylist(), key=lambda row: json.dumps(row, sort_keys=True))
 
 
-def tree(place: Path) -> dict[str, tuple[int, int, bytes]]:
+def tree(location: Path) -> dict[str, tuple[int, int, bytes]]:
     """Give each file below a directory: time, size and content."""
     return {
-        str(path.relative_to(place)): (
+        str(path.relative_to(location)): (
             path.stat().st_mtime_ns,
             path.stat().st_size,
             path.read_bytes(),
         )
-        for path in sorted(place.rglob("*"))
+        for path in sorted(location.rglob("*"))
         if path.is_file()
     }
 
 
-def migrate_when_told(storage: Storage, branch: str | None, start: Any, told: Any) -> None:
+def migrate_at_once(storage: Storage, branch: str | None, start: Any) -> None:
     """Open an old catalog together with others, and migrate it."""
     table = Table.open(storage, branch=branch, durability=Durability.NONE)
     start.wait()
-    migrate(table)
-    told.put(None)
+    migrate_internal_schema(table)

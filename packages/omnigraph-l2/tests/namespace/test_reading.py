@@ -188,16 +188,16 @@ def test_a_namespace_goes_to_other_processes(local: Repository, near: GraphNames
 
 def test_a_place_with_an_odd_name_and_a_copy_of_it(tmp_path: Path) -> None:
     """Letters that mean something in a URI, and main of a repository that was moved, are read."""
-    place, copy = tmp_path / "ä b#c%20d", tmp_path / "copy"
-    with Repository.init(place, SCHEMA, durability="none") as repo:
+    location, copy = tmp_path / "ä b#c%20d", tmp_path / "copy"
+    with Repository.init(location, SCHEMA, durability="none") as repo:
         append(repo, "ann")
-        shutil.copytree(place, copy)
+        shutil.copytree(location, copy)
         append(repo, "later")
         repo.branches.create("dev")
         append(repo, "dan", branch="dev")
-    for root, main in ((place, "ann later"), (copy, "ann")):
+    for root, main in ((location, "ann later"), (copy, "ann")):
         assert people_of(opened(GraphNamespace(str(root)))) == main
-    dev = opened(GraphNamespace(str(place)), "branches", "dev")
+    dev = opened(GraphNamespace(str(location)), "branches", "dev")
     assert people_of(dev) == "ann dan later"
 
 
@@ -238,7 +238,7 @@ def test_a_branch_or_a_tag_of_one_table_is_refused(local: Repository) -> None:
 
 
 def test_a_namespace_that_cannot_be_opened(local: Repository, tmp_path: Path) -> None:
-    """A property that is not known, and a place without a repository, are named."""
+    """A property that is not known, and a location without a repository, are named."""
     with pytest.raises(InvalidInputError, match="'branch'"):
         GraphNamespace(local.uri, branch="dev")
     with pytest.raises(NamespaceNotFoundError, match="no repository"):

@@ -24,8 +24,8 @@ from lance_namespace import (
 from small_graph import PERSON, append, people
 
 from omnigraph_l2 import Repository
-from omnigraph_l2._namespace import REFUSED
 from omnigraph_l2.errors import DuplicateIds, ExpectedVersionMismatch
+from omnigraph_l2.interop.namespace_writes import REFUSED
 from omnigraph_l2.namespace import GraphNamespace
 
 _NEITHER_READ_NOR_WRITTEN = {
@@ -182,14 +182,14 @@ def test_a_moment_that_stands_still_is_not_written_to(local: Repository) -> None
 
 def test_errors_of_ours_become_those_of_the_contract() -> None:
     """A lost race is one to try again; what nobody knows is not."""
-    from omnigraph_l2._namespace import apart  # noqa: PLC0415 - what is tested is private
     from omnigraph_l2.errors import CommitOutcomeUnknown  # noqa: PLC0415
+    from omnigraph_l2.interop.namespace_errors import run_in_thread  # noqa: PLC0415
 
     def fail(error: Exception) -> None:
         raise error
 
     with pytest.raises(ConcurrentModificationError):
-        apart(lambda: fail(ExpectedVersionMismatch(table_key=PERSON, expected=1, actual=2)))
-    unknown = CommitOutcomeUnknown(place="p", commit_id="01", detail="x")
+        run_in_thread(lambda: fail(ExpectedVersionMismatch(table_key=PERSON, expected=1, actual=2)))
+    unknown = CommitOutcomeUnknown(location="p", commit_id="01", detail="x")
     with pytest.raises(lance_namespace.InternalError, match="01"):
-        apart(lambda: fail(unknown))
+        run_in_thread(lambda: fail(unknown))

@@ -1,4 +1,4 @@
-"""The original program, and what is made by it, lie beside the tests."""
+"""Make the modules of this folder importable."""
 
 from __future__ import annotations
 

@@ -16,44 +16,43 @@ SCHEMA = GraphSchema(
 ANOTHER = GraphSchema(nodes=[NodeType("Person", {"age": pa.int8()}), NodeType("Town")])
 
 
-def init_it(place: Path) -> None:
+def init_it(location: Path) -> None:
     """Make a repository."""
-    Repository.init(place / "repo", SCHEMA, actor="ann").close()
+    Repository.init(location / "repo", SCHEMA, actor="ann").close()
 
 
-def use_it(place: str, options: dict[str, str] | None = None) -> None:
+def use_it(location: str, options: dict[str, str] | None = None) -> None:
     """Make a repository, and use it."""
-    with Repository.init(place, SCHEMA, options) as repo, repo.transaction() as tx:
+    with Repository.init(location, SCHEMA, options) as repo, repo.transaction() as tx:
         tx.append("node:Person", [{"id": "a"}, {"id": "b"}])
         tx.append("edge:Knows", [{"id": "e", "src": "a", "dst": "b"}])
 
 
-def init_when_told(  # noqa: PLR0917 - the target of a process
+def init_at_once(
     places: list[str],
     options: dict[str, str],
     schema: GraphSchema,
     name: str,
     barrier: Any,
-    answers: Any,
-) -> None:
+) -> list[tuple[str, str, str]]:
     """Make repositories, each at the same moment as the other racer."""
     outcomes = []
-    for place in places:
+    for location in places:
         barrier.wait()
         try:
-            Repository.init(place, schema, options, actor=name).close()
+            Repository.init(location, schema, options, actor=name).close()
         except OmniGraphError as error:
-            outcomes.append((place, name, f"{type(error).__name__}: {error}"))
+            outcomes.append((location, name, f"{type(error).__name__}: {error}"))
         else:
-            outcomes.append((place, name, "made"))
-    answers.put(outcomes)
+            outcomes.append((location, name, "made"))
+    return outcomes
 
 
 def assert_whole(
-    place: Path | str, actors: list[str], options: dict[str, str] | None = None
+    location: Path | str, actors: list[str], options: dict[str, str] | None = None
 ) -> None:
     """One first commit, its tables, and a transaction that works."""
-    with Repository.open(place, options) as repo:
+    with Repository.open(location, options, durability="none") as repo:
         (genesis,) = repo.log()
         assert genesis.actor_id in actors
         assert genesis.parent_commit_id is None

@@ -10,8 +10,10 @@ import lance
 import pyarrow as pa
 import pytest
 from racing import race
-from repositories import ANOTHER, SCHEMA, assert_whole, init_it, init_when_told, use_it
+from repositories import ANOTHER, SCHEMA, assert_whole, init_at_once, init_it, use_it
+from sizes import commit_seed, sized
 
+from campaign.traced_crash import TracedCrash
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import (
@@ -60,7 +62,7 @@ def test_a_repository_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "nodes/x", "_graph_commits.lance/x", "_turn/x"])
 def test_something_else_is_there(tmp_path: Path, name: str) -> None:
-    """A place that holds other files is left as it is, also where their names are like ours."""
+    """A location that holds other files is left as it is, also where their names are like ours."""
     path = tmp_path / "repo" / name
     path.parent.mkdir(parents=True)
     path.write_text("mine")
@@ -82,15 +84,15 @@ def test_another_dataset_is_in_the_place_of_the_catalog(tmp_path: Path) -> None:
 
 
 def test_a_file_is_in_the_place_of_the_catalog(tmp_path: Path) -> None:
-    """It stays, whether it is the catalog's place or the root's."""
+    """It stays, whether it is the catalog's location or the root's."""
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "__manifest").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    for place in (tmp_path / "repo", tmp_path / "file"):
+    for location in (tmp_path / "repo", tmp_path / "file"):
         with pytest.raises(OmniGraphError):
-            Repository.init(place, SCHEMA)
+            Repository.init(location, SCHEMA)
         with pytest.raises(OmniGraphError):
-            Repository.open(place)
+            Repository.open(location)
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -115,50 +117,52 @@ def test_arguments_that_make_no_sense(tmp_path: Path, call: Callable[[Path], Any
     assert not (tmp_path / "repo").exists()
 
 
-def test_killed_at_each_point(crash: Crash) -> None:
+def test_killed_at_each_point(omnigraph_crash: Crash) -> None:
     """SIGKILL at each declared step: open says so, init again ends it, and all works."""
-    killed = []
-    for crashed in crash.everywhere(init_it):
-        place = crashed.place / "repo"
-        if not (place / "_refs" / "branches" / "main.json").exists():
+    trial = omnigraph_crash.directory / "trial"
+    trial.mkdir(parents=True)
+    declared = {point for point in failpoints.declared() if point.startswith("l2.init.")}
+    assert declared <= set(omnigraph_crash.points(init_it, trial))
+    for crashed in omnigraph_crash.everywhere(init_it):
+        location = crashed.directory / "repo"
+        if not (location / "_refs" / "branches" / "main.json").exists():
             with pytest.raises(RepositoryNotFound):
-                Repository.open(place)
-            if (place / "__manifest" / "_versions").exists():
+                Repository.open(location)
+            if (location / "__manifest" / "_versions").exists():
                 with pytest.raises(RepositoryExists, match="another schema"):
-                    Repository.init(place, ANOTHER)
-            Repository.init(place, SCHEMA, actor="bob").close()
-        assert_whole(place, ["ann", "bob"])
-        killed.append(str(crashed.kill))
-    for point in failpoints.declared():
-        assert not point.startswith("l2.init.") or any(point in each for each in killed), point
+                    Repository.init(location, ANOTHER)
+            Repository.init(location, SCHEMA, actor="bob").close()
+        assert_whole(location, ["ann", "bob"])
 
 
-def test_killed_at_file_operations(crash: Crash) -> None:
+def test_killed_at_file_operations(traced_crash: TracedCrash) -> None:
     """The same between any two operations on files, a sample of them."""
-    runs = crash.everywhere(init_it, by="file operations", limit=8, seed=4)
+    runs = traced_crash.everywhere(
+        init_it, by="file operations", limit=sized(4, 8), seed=commit_seed()
+    )
     for crashed in runs:
-        place = crashed.place / "repo"
+        location = crashed.directory / "repo"
         try:
-            Repository.open(place).close()
+            Repository.open(location).close()
         except RepositoryNotFound:
-            Repository.init(place, SCHEMA, actor="bob").close()
-        assert_whole(place, ["ann", "bob"])
+            Repository.init(location, SCHEMA, actor="bob").close()
+        assert_whole(location, ["ann", "bob"])
 
 
 def assert_one_wins(places: list[str], options: dict[str, str], second: GraphSchema) -> None:
     """Let two processes make each repository at once: one wins, the other is told."""
     who = ((SCHEMA, "ann"), (second, "bob"))
     racers = [(places, options, schema, name) for schema, name in who]
-    told = [answer for each in race(init_when_told, racers) for answer in each]
+    told = [answer for each in race(init_at_once, racers) for answer in each]
     assert len(told) == 2 * len(places)
-    for place in places:
-        outcome = sorted((how, name) for where, name, how in told if where == place)
+    for location in places:
+        outcome = sorted((how, name) for where, name, how in told if where == location)
         hows = [how.partition(":")[0] for how, _ in outcome]
         assert hows == ["RepositoryExists", "made"], outcome
-        repo = Repository.open(place, options)
+        repo = Repository.open(location, options)
         assert repo.snapshot().schema == (SCHEMA if outcome[1][1] == "ann" else second)
         if repo.snapshot().schema == SCHEMA:
-            assert_whole(place, ["ann", "bob"], options)
+            assert_whole(location, ["ann", "bob"], options)
 
 
 @pytest.mark.integration

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from original_program import Original
+from other_publisher import OtherPublisher
 
 from omnigraph_l2 import INTERNAL_MANIFEST_SCHEMA_VERSION, Repository
 
 
 def test_every_branch_is_migrated(tmp_path: Path) -> None:
     """First only told; then done, also on branches; again, there is nothing to do."""
-    Original(tmp_path / "old").create(version=1)
+    OtherPublisher(tmp_path / "old").create(version=1)
     repo = Repository.open(tmp_path / "old")
     repo.branches.create("side")
     told = repo.migrate()

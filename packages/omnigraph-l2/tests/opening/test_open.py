@@ -14,7 +14,7 @@ from typing import Any
 import lance
 import pyarrow as pa
 import pytest
-from original_program import MANIFEST, Original
+from other_publisher import MANIFEST, OtherPublisher
 from repositories import SCHEMA, use_it
 
 from omnigraph_l2 import Repository
@@ -47,23 +47,23 @@ def add(repo: Repository, name: str) -> None:
 @pytest.mark.parametrize("how", ["copied", "moved"])
 def test_copied_and_moved(tmp_path: Path, how: str) -> None:
     """It opens elsewhere, with all of its history, and a copy is on its own from then on."""
-    place, other = tmp_path / "a" / "repo", tmp_path / "b" / "r e p o 人"
-    use_it(str(place))
+    location, other = tmp_path / "a" / "repo", tmp_path / "b" / "r e p o 人"
+    use_it(str(location))
     other.parent.mkdir()
     if how == "copied":
-        shutil.copytree(place, other)
+        shutil.copytree(location, other)
     else:
-        place.rename(other)
+        location.rename(other)
     with Repository.open(other) as repo:
         log = repo.log()
         add(repo, "c")
         assert repo.log()[1:] == log
         assert repo.snapshot().read("node:Person").num_rows == 3
         assert repo.snapshot(commit=log[0].graph_commit_id).read("node:Person").num_rows == 2
-    reader = Original(other)
+    reader = OtherPublisher(other)
     assert len(reader.tables()) == 3
     if how == "copied":
-        with Repository.open(place) as repo:
+        with Repository.open(location) as repo:
             assert repo.log() == log
             add(repo, "d")
             assert sorted(repo.snapshot().read("node:Person")["id"].to_pylist()) == ["a", "b", "d"]
@@ -74,18 +74,18 @@ def test_a_name_that_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     use_it(str(tmp_path / "repo"))
     (tmp_path / "link").symlink_to(tmp_path / "repo")
     monkeypatch.chdir(tmp_path)
-    for place in ("repo", "./repo/", "link", f"file://{tmp_path}/repo"):
-        with Repository.open(place) as repo:
-            add(repo, place)
+    for location in ("repo", "./repo/", "link", f"file://{tmp_path}/repo"):
+        with Repository.open(location) as repo:
+            add(repo, location)
     assert Repository.open(tmp_path / "repo").snapshot().read("node:Person").num_rows == 6
 
 
 @pytest.fixture
-def open_place() -> Iterator[Path]:
+def open_location() -> Iterator[Path]:
     """A folder that every user can look into."""
-    with tempfile.TemporaryDirectory() as place:
-        Path(place).chmod(0o755)
-        yield Path(place)
+    with tempfile.TemporaryDirectory() as location:
+        Path(location).chmod(0o755)
+        yield Path(location)
 
 
 WRITING = ("PUT", "POST", "DELETE")
@@ -116,12 +116,12 @@ with Repository.open(sys.argv[1]) as repo:
 
 @pytest.mark.integration
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_read_only(open_place: Path) -> None:
+def test_read_only(open_location: Path) -> None:
     """Who may only read reads everything, and is told so when he writes."""
-    use_it(str(open_place / "repo"))
-    (open_place / "repo").chmod(0o755)
+    use_it(str(open_location / "repo"))
+    (open_location / "repo").chmod(0o755)
     done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(open_place / "repo")],
+        [sys.executable, "-c", AS_NOBODY, str(open_location / "repo")],
         check=False,
         capture_output=True,
         text=True,
@@ -154,12 +154,12 @@ def test_credentials_that_may_only_read(faulty_s3: FaultyS3) -> None:
         assert len(repo.branches.list()) == 1
 
 
-def damaged_row(original: Original, **columns: Any) -> dict[str, Any]:
+def damaged_row(other: OtherPublisher, **columns: Any) -> dict[str, Any]:
     """Make a row of the next version of the persons, with something wrong."""
-    return {**original.version_row("node:Person", 2, 0), **columns}
+    return {**other.version_row("node:Person", 2, 0), **columns}
 
 
-DAMAGE: list[Callable[[Original], dict[str, Any]]] = [
+DAMAGE: list[Callable[[OtherPublisher], dict[str, Any]]] = [
     lambda o: damaged_row(o, metadata=None),
     lambda o: damaged_row(o, metadata="no JSON"),
     lambda o: damaged_row(o, row_count=None),
@@ -171,19 +171,19 @@ DAMAGE: list[Callable[[Original], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("make", DAMAGE, ids=range(len(DAMAGE)))
-def test_a_damaged_row(tmp_path: Path, make: Callable[[Original], dict[str, Any]]) -> None:
+def test_a_damaged_row(tmp_path: Path, make: Callable[[OtherPublisher], dict[str, Any]]) -> None:
     """Who opens is told which row; a handle that is open is told when it comes to it."""
-    original = Original(tmp_path / "repo")
-    original.create()
-    repo = Repository.open(original.root)
+    other = OtherPublisher(tmp_path / "repo")
+    other.create()
+    repo = Repository.open(other.root)
     older = repo.snapshot()
-    row = make(original)
-    original.merge([row])
-    for look in (repo.snapshot, repo.log, lambda: Repository.open(original.root)):
+    row = make(other)
+    other.merge([row])
+    for look in (repo.snapshot, repo.log, lambda: Repository.open(other.root)):
         with pytest.raises(CorruptRepository) as raised:
             look()
         assert raised.value.item == row["object_id"]
-        assert raised.value.place == str(original.root)
+        assert raised.value.location == str(other.root)
     with pytest.raises(CorruptRepository):
         add(repo, "x")
     assert older.read("node:Person").num_rows == 0

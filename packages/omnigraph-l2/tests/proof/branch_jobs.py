@@ -10,10 +10,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
+from unittest import mock
 
 import attrs
 import pyarrow as pa
-from fleet import Place
+from fleet import Location
 
 from omnigraph_l2 import (
     EdgeType,
@@ -24,7 +25,6 @@ from omnigraph_l2 import (
     Repository,
     Snapshot,
 )
-from omnigraph_l2._maintenance import survey
 from omnigraph_l2.errors import (
     BranchExists,
     BranchInUse,
@@ -145,15 +145,17 @@ class Told:
     faults: list[str] = attrs.field(factory=list)
 
 
-def race(place: Place, number: int, count: int, seed: int) -> Told:
+def race(location: Location, number: int, count: int, seed: int) -> Told:
     """Do so many operations; the first process writes to main only, and looks whether it is whole.
 
     A lease is renewed at each turn, and what is a second old counts as at rest (not an hour): so
     cleanups remove also what those left who made or deleted a branch a moment ago. It is believed
     for longer than a busy machine holds a process up.
     """
-    survey.MARGIN = timedelta(seconds=1)
-    with place.open(actor=f"w{number}") as repository:
+    with (
+        mock.patch("omnigraph_l2._maintenance.cleanup_plan.MARGIN", timedelta(seconds=1)),
+        location.open(actor=f"w{number}") as repository,
+    ):
         repository._leases._seconds = 15.0
         draw = random.Random(seed * 100 + number)
         names = draw.choices(list(_OFTEN), list(_OFTEN.values()), k=count)

@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from each_store import EACH_STORE, place_in
+from each_store import EACH_STORE, location_in
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fleet import Place
+from fleet import Location
 
 
 @pytest.fixture(params=EACH_STORE)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
     """Where a repository can be made, in each kind of store."""
-    return Place(*place_in(request, tmp_path))
+    return Location(*location_in(request, tmp_path))

@@ -6,29 +6,25 @@ A module that children import: what they run must be importable under its name.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
-import time
-import traceback
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import attrs
 import pyarrow as pa
+from racing import at_once
+from sizes import sized
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 
-FULL_SIZE = os.environ.get("OMNIGRAPH_FULL_SIZE") == "1"
-_DEADLINE_SECONDS = 900.0
+__all__ = ["Location", "assert_linear", "at_once", "ids_of", "scaled", "tables"]
 
 
 def scaled(full: int) -> int:
-    """Give the full size, or the tenth of it that runs in CI."""
-    return full if FULL_SIZE else max(1, full // 10)
+    """Return the full size, or the part of it that runs by default."""
+    return sized(max(1, full // 20), full)
 
 
 @attrs.frozen
-class Place:
+class Location:
     """Where a repository is."""
 
     uri: str
@@ -48,60 +44,9 @@ class Place:
         return Repository.open(self.uri, storage_options=self.options, actor=actor)
 
 
-@attrs.frozen
-class Failure:
-    """What came out of a process instead of a value."""
-
-    trace: str
-
-
 def tables(count: int) -> GraphSchema:
     """Declare some node types that are alike: ``node:T0`` and so on."""
     return GraphSchema(nodes=[NodeType(f"T{n}", {"value": pa.int64()}) for n in range(count)])
-
-
-def _work(
-    job: Callable[..., Any], arguments: tuple[Any, ...], ready: Any, start: Any, out: Any
-) -> None:
-    try:
-        ready.release()
-        if not start.wait(_DEADLINE_SECONDS):
-            out.put(Failure("the start never came"))
-            return
-        out.put(job(*arguments))
-    except BaseException:  # noqa: BLE001 - told in the parent
-        out.put(Failure(traceback.format_exc()))
-
-
-def at_once(job: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """Run a job in one process for each tuple of arguments, all at the same time.
-
-    Gives what they gave, in any order; raises where one of them failed.
-    """
-    context = multiprocessing.get_context("spawn")
-    ready, start, out = context.Semaphore(0), context.Event(), context.Queue()
-    children = [
-        context.Process(target=_work, args=(job, each, ready, start, out), daemon=True)
-        for each in arguments
-    ]
-    for child in children:
-        child.start()
-    deadline = time.monotonic() + _DEADLINE_SECONDS
-    try:
-        for _ in children:
-            while not ready.acquire(timeout=0.1):
-                assert time.monotonic() < deadline, "a process did not start"
-                assert all(child.exitcode is None for child in children), "a process died early"
-        start.set()
-        results = [out.get(timeout=deadline - time.monotonic()) for _ in children]
-        for child in children:
-            child.join(timeout=max(0.1, deadline - time.monotonic()))
-    finally:
-        for child in children:
-            child.kill()
-    failures = [each.trace for each in results if isinstance(each, Failure)]
-    assert not failures, "\n".join(failures)
-    return results
 
 
 def assert_linear(repository: Repository, commits: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from fleet import Place
+from fleet import Location
 
 from omnigraph_l2 import Transaction
 from omnigraph_l2.errors import DanglingEdges, ExpectedVersionMismatch
@@ -13,10 +13,10 @@ from omnigraph_l2.errors import DanglingEdges, ExpectedVersionMismatch
 __all__ = ["append_to", "edges_or_deletes", "read_or_write", "skew", "upsert_some"]
 
 
-def append_to(place: Place, writer: int, table_key: str, count: int) -> float:
+def append_to(location: Location, writer: int, table_key: str, count: int) -> float:
     """Append three rows, again and again; give the longest that one transaction took."""
     longest = 0.0
-    with place.open(actor=f"w{writer}") as repository:
+    with location.open(actor=f"w{writer}") as repository:
         for turn in range(count):
             started = time.monotonic()
             with repository.transaction() as tx:
@@ -26,11 +26,11 @@ def append_to(place: Place, writer: int, table_key: str, count: int) -> float:
     return longest
 
 
-def upsert_some(place: Place, writer: int, table_key: str, count: int) -> float:
+def upsert_some(location: Location, writer: int, table_key: str, count: int) -> float:
     """Upsert rows that others upsert too; each row says which transaction wrote it."""
     longest = 0.0
     draw = random.Random(writer)
-    with place.open(actor=f"w{writer}") as repository:
+    with location.open(actor=f"w{writer}") as repository:
         for turn in range(count):
             stamp = writer * 1_000_000 + turn
             chosen = draw.sample(range(30), 5)
@@ -41,10 +41,10 @@ def upsert_some(place: Place, writer: int, table_key: str, count: int) -> float:
     return longest
 
 
-def skew(place: Place, mine: str, other: str, rounds: list[int]) -> list[int]:
+def skew(location: Location, mine: str, other: str, rounds: list[int]) -> list[int]:
     """In each round write one's own table, if the other's is unchanged; give the rounds won."""
     won = []
-    with place.open() as repository:
+    with location.open() as repository:
         for number in rounds:
             _meet(repository, number)
             try:
@@ -67,10 +67,10 @@ def _meet(repository: object, number: int) -> None:
         pass
 
 
-def point_at(place: Place, rounds: list[int]) -> list[int]:
+def point_at(location: Location, rounds: list[int]) -> list[int]:
     """In each round add an edge to the round's node; give the rounds in which it was added."""
     won = []
-    with place.open() as repository:
+    with location.open() as repository:
         for number in rounds:
             try:
                 with repository.transaction() as tx:
@@ -82,14 +82,14 @@ def point_at(place: Place, rounds: list[int]) -> list[int]:
     return won
 
 
-def delete_node(place: Place, rounds: list[int]) -> list[int]:
+def delete_node(location: Location, rounds: list[int]) -> list[int]:
     """In each round delete the round's node; give the rounds in which it was deleted."""
 
     def drop(tx: Transaction, number: int) -> None:
         tx.delete("node:Spot", ids=[f"n{number}"])
 
     won = []
-    with place.open() as repository:
+    with location.open() as repository:
         for number in rounds:
             try:
                 repository.retry(lambda tx, number=number: drop(tx, number))
@@ -99,15 +99,15 @@ def delete_node(place: Place, rounds: list[int]) -> list[int]:
     return won
 
 
-def edges_or_deletes(place: Place, what: str, rounds: list[int]) -> tuple[str, list[int]]:
+def edges_or_deletes(location: Location, what: str, rounds: list[int]) -> tuple[str, list[int]]:
     """Do one of the two."""
-    return what, (point_at if what == "add" else delete_node)(place, rounds)
+    return what, (point_at if what == "add" else delete_node)(location, rounds)
 
 
-def read_the_same(place: Place, version: int, *, until: int) -> int:
+def read_the_same(location: Location, version: int, *, until: int) -> int:
     """Read one snapshot again and again, until the log is so long; give how often."""
     compared = 0
-    with place.open() as repository:
+    with location.open() as repository:
         snapshot = repository.snapshot(version=version)
         first = {key: snapshot.read(key) for key in snapshot.tables}
         tables = dict(snapshot.tables)
@@ -123,9 +123,9 @@ def read_the_same(place: Place, version: int, *, until: int) -> int:
     return compared
 
 
-def read_or_write(place: Place, what: str, version: int, count: int) -> int:
+def read_or_write(location: Location, what: str, version: int, count: int) -> int:
     """Do one of the two."""
     if what == "write":
-        append_to(place, 0, "node:T0", count)
+        append_to(location, 0, "node:T0", count)
         return 0
-    return read_the_same(place, version, until=count + 2)
+    return read_the_same(location, version, until=count + 2)

@@ -24,8 +24,8 @@ _PUBLISHES_BEFORE = 127
 
 @cache
 def _template() -> Path:
-    place = Path(tempfile.mkdtemp(prefix="killed-jobs-"))
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repository:
+    location = Path(tempfile.mkdtemp(prefix="killed-jobs-"))
+    with Repository.init(location / "repo", SCHEMA, durability="none") as repository:
         with repository.transaction() as tx:
             tx.append("node:Person", [{"id": "ann", "name": "Ann"}, {"id": "bob", "name": "Bob"}])
             tx.append("node:City", [{"id": "oslo", "name": "Oslo"}])
@@ -33,13 +33,13 @@ def _template() -> Path:
         for turn in range(_PUBLISHES_BEFORE - 1):
             with repository.transaction() as tx:
                 tx.upsert("node:City", [{"id": "oslo", "name": f"Oslo {turn}"}])
-    return place
+    return location
 
 
-def prepared(place: Path) -> Sequence[str]:
-    """Copy the repository to a place of its own."""
-    shutil.copytree(_template(), place, dirs_exist_ok=True)
-    return (str(place / "repo"),)
+def prepared(location: Path) -> Sequence[str]:
+    """Copy the repository to a location of its own."""
+    shutil.copytree(_template(), location, dirs_exist_ok=True)
+    return (str(location / "repo"),)
 
 
 def change_all(uri: str) -> None:

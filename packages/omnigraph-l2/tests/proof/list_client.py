@@ -2,14 +2,14 @@
 
 A module that the worker processes import. Each key is a table; a list is its rows, in the order in
 which they came. What is read is expected to be still so at the publish, so that the whole
-transaction has one place in a serial order.
+transaction has one location in a serial order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fleet import Place
+from fleet import Location
 
 from omnigraph_l2 import Repository, Transaction
 from omnigraph_l2.errors import Conflict
@@ -23,8 +23,8 @@ _CAME_AT = "_row_created_at_version"
 class ListClient:
     """One worker's handle on the repository."""
 
-    def __init__(self, place: Place, worker: Worker) -> None:
-        self._repository: Repository = place.open(actor=f"{worker.process}.{worker.incarnation}")
+    def __init__(self, location: Location, worker: Worker) -> None:
+        self._repository: Repository = location.open(actor=f"{worker.process}.{worker.incarnation}")
 
     def transact(self, ops: Sequence[MicroOp], branch: str | None) -> list[list[int] | None]:
         """Do all of it in one transaction."""

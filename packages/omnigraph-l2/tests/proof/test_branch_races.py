@@ -8,7 +8,8 @@ from contextlib import suppress
 import pytest
 from branch_jobs import ITEM, LONELY, NAME, NEXT, OTHER, SCHEMA, SHARED, Told, race
 from commit_model import CommitModel
-from fleet import Place, assert_linear, at_once, scaled
+from fleet import Location, assert_linear, at_once
+from sizes import sized
 
 from omnigraph_l2 import Repository, Snapshot
 from omnigraph_l2.errors import UnknownBranch
@@ -16,22 +17,22 @@ from omnigraph_l2.errors import UnknownBranch
 pytestmark = pytest.mark.usefixtures("processes")
 
 _PROCESSES = 4
-_OPERATIONS = 1_000
+_OPERATIONS = sized(100, 1_000)
 
 
-def test_one_name_made_merged_deleted_and_cleaned_up(place: Place) -> None:
+def test_one_name_made_merged_deleted_and_cleaned_up(location: Location) -> None:
     """1,000 operations: only errors that races explain, and every row where it was merged to."""
-    with place.make(SCHEMA) as repository, repository.transaction() as tx:
+    with location.make(SCHEMA) as repository, repository.transaction() as tx:
         tx.append(ITEM, [{"id": each, "value": 0} for each in SHARED])
     assert tx.commit is not None
-    jobs = [(place, number, scaled(_OPERATIONS) // _PROCESSES, 5) for number in range(_PROCESSES)]
+    jobs = [(location, number, _OPERATIONS // _PROCESSES, 5) for number in range(_PROCESSES)]
     told: list[Told] = at_once(race, jobs)
     faults = [fault for each in told for fault in each.faults]
     assert not faults, "\n\n".join(faults)
     _assert_all_happened(told)
 
     done = [commit for each in told for commit in each.done]
-    with place.open() as repository:
+    with location.open() as repository:
         report = repository.verify(dangling_edges=True)
         assert report.ok, str(report)
         assert_linear(repository, 1 + sum(each.branch == "main" for each in done))

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fleet import FULL_SIZE, assert_linear
+from fleet import assert_linear
 from killed_jobs import change_all, prepared, publish_many
+from sizes import commit_seed, sized
 
+from campaign.traced_crash import TracedCrash
+from campaign.tracing.file_operations import Link, Operation, Passed, Rename
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 from omnigraph_testing import Crash
-from omnigraph_testing.file_operations import Link, Operation, Passed, Rename
 
 # A compaction takes numbers for its fragments in a version of its own, in one call of Lance's.
 _INSIDE_LANCE = "l1.compact.visible"
-_SAMPLE = None if FULL_SIZE else 12
+_SAMPLE = sized(8, None)
 
 
 def _assert_whole(uri: str, what: str) -> None:
@@ -46,28 +48,30 @@ def _assert_whole(uri: str, what: str) -> None:
         assert sorted(after.read("edge:Lives").column("id").to_pylist()) == [*edges, "zoe-oslo"]
 
 
-def test_killed_at_each_named_step(crash: Crash) -> None:
+def test_killed_at_each_named_step(omnigraph_crash: Crash) -> None:
     """Tables, publish, pointer, log, pruning, compaction: between any two of them."""
-    for crashed in crash.everywhere(change_all, prepare=prepared, limit=_SAMPLE, seed=3):
+    for crashed in omnigraph_crash.everywhere(
+        change_all, prepare=prepared, limit=_SAMPLE, seed=commit_seed()
+    ):
         _assert_whole(crashed.arguments[0], str(crashed))
 
 
-def test_killed_at_operations_on_files(crash: Crash) -> None:
+def test_killed_at_operations_on_files(traced_crash: TracedCrash) -> None:
     """The same at moments that have no name: a sample of everything that it does to files."""
-    limit = 200 if FULL_SIZE else 20
-    killed = crash.everywhere(
-        change_all, prepare=prepared, by="file operations", limit=limit, seed=5
+    limit = sized(6, 200)
+    killed = traced_crash.everywhere(
+        change_all, prepare=prepared, by="file operations", limit=limit, seed=commit_seed()
     )
     for crashed in killed:
         _assert_whole(crashed.arguments[0], str(crashed))
 
 
-def test_no_step_is_without_a_name(crash: Crash, tmp_path: Path) -> None:
+def test_no_step_is_without_a_name(traced_crash: TracedCrash, tmp_path: Path) -> None:
     """Between any two changes that others can see, a failpoint is passed: else add one."""
     for job in (change_all, publish_many):
-        place = tmp_path / job.__name__
-        (uri,) = prepared(place)
-        trace = crash.record(job, uri, root=place)
+        location = tmp_path / job.__name__
+        (uri,) = prepared(location)
+        trace = traced_crash.record(job, uri, root=location)
         last: Operation | None = None
         for number, operation in enumerate(trace.operations):
             if isinstance(operation, Passed):
@@ -110,11 +114,11 @@ def _may_overlap(first: Operation, second: Operation) -> bool:
     )
 
 
-def test_the_steps_are_those_that_are_declared(crash: Crash, tmp_path: Path) -> None:
+def test_the_steps_are_those_that_are_declared(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Each failpoint of publishing that is declared is passed by one of these jobs."""
     passed: set[str] = set()
     for job in (change_all, publish_many):
-        passed |= set(crash.points(job, *prepared(tmp_path / job.__name__)))
+        passed |= set(omnigraph_crash.points(job, *prepared(tmp_path / job.__name__)))
     prefixes = ("l2.publish.", "l2.pointer.", "l2.log.", "l2.catalog.", "l2.table.committed")
     declared = {name for name in failpoints.declared() if name.startswith(prefixes)}
     assert declared <= passed, declared - passed

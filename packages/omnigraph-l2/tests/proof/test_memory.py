@@ -41,8 +41,9 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-def test_memory_of_a_handle_that_publishes(crash: Crash, tmp_path: Path) -> None:
+def test_memory_of_a_handle_that_publishes(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Caches are bounded, and what is superseded is let go of."""
-    outcome = crash.run(grow, str(tmp_path / "repo"), scaled(7_000), deadline=900)
+    outcome = omnigraph_crash.run(grow, str(tmp_path / "repo"), scaled(7_000), deadline=900)
     assert outcome.value < _MOST_GROWTH

@@ -7,7 +7,6 @@ import pytest
 from omnigraph_l1 import Table
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2 import GraphSchema, NodeType, Repository
-from omnigraph_l2._publishing import publisher
 from omnigraph_l2.errors import CommitOutcomeUnknown
 from omnigraph_testing import Answer, CutReply, Effect, FaultyS3, Operation, Rule, Twice
 
@@ -40,10 +39,10 @@ def test_a_store_that_is_gone_right_after_the_publish(
         def at_publish(name: str) -> None:
             if name == "l2.publish.planned":
                 if how == "slow":
-                    monkeypatch.setattr(publisher, "_SLOW_SECONDS", 0.0)
+                    monkeypatch.setattr("omnigraph_l2._commit.publisher._SLOW_SECONDS", 0.0)
                 if how == "compacted":
-                    place = f"{direct.uri('repo')}/__manifest"
-                    Table.open(place, storage_options=direct.storage_options).compact()
+                    location = f"{direct.uri('repo')}/__manifest"
+                    Table.open(location, storage_options=direct.storage_options).compact()
                 if effect is not None:
                     faulty_s3.inject(Rule(effect, "PUT", key=VERSIONS, times=1))
                 faulty_s3.inject(Rule(Answer(403), predicate=afterwards))

@@ -16,12 +16,12 @@ SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 
 def test_it_is_read_written_and_kept_in_order(tmp_path: Path) -> None:
     """Made by other means, published, changed, compacted, cleaned; then renamed, and the same."""
-    place = tmp_path / "repo"
-    with Repository.init(place, GraphSchema(nodes=[NodeType("A")]), durability="none") as repo:
+    location = tmp_path / "repo"
+    with Repository.init(location, GraphSchema(nodes=[NodeType("A")]), durability="none") as repo:
         rows = pa.table({"id": ["old"]}, schema=SCHEMA)
         lance.write_dataset(
             rows,
-            place / table_path(B),
+            location / table_path(B),
             enable_v2_manifest_paths=False,
             enable_stable_row_ids=True,
             data_storage_version="2.2",
@@ -35,12 +35,12 @@ def test_it_is_read_written_and_kept_in_order(tmp_path: Path) -> None:
         repo.optimize()
         repo.branches.create("side")
         assert sorted(repo.snapshot("side").read(B)["id"].to_pylist()) == ["new", "old"]
-        names = [path.name for path in (place / table_path(B) / "_versions").glob("*.manifest")]
+        names = [path.name for path in (location / table_path(B) / "_versions").glob("*.manifest")]
         assert all(len(name) < 20 for name in names)
         assert before.read(B).num_rows == 1
         assert repo.verify().ok
-    migrate_version_names(place / table_path(B))
-    with Repository.open(place, durability="none") as repo:
+    migrate_version_names(location / table_path(B))
+    with Repository.open(location, durability="none") as repo:
         assert repo.verify().ok
         _change(repo, "newer")
         assert sorted(repo.snapshot().read(B)["id"].to_pylist()) == ["new", "newer", "old"]

@@ -65,7 +65,7 @@ def register(table_key: str, path: str | None = None) -> RegisterTable:
 
 
 def test_several_tables_as_one_commit(repo: Repository) -> None:
-    """All of them become visible together, and what the original program needs is filled in."""
+    """All of them become visible together, and what other readers need is filled in."""
     changes = [register(B), written(repo, B, "x"), written(repo, A, "y", "z")]
     commit = repo.publish(changes, actor="ann", message="by hand")
     assert commit is not None
@@ -84,11 +84,12 @@ def test_several_tables_as_one_commit(repo: Repository) -> None:
 
 def test_expectations(repo: Repository) -> None:
     """They hold for tables that are written and for others, absent ones are at 0."""
-    for expected in ({A: 2}, {A: 0}, {B: 1}, {A: 1, B: 7}):
+    for number, expected in enumerate(({A: 2}, {A: 0}, {B: 1}, {A: 1, B: 7})):
+        change = written(repo, A, f"x{number}")
         with pytest.raises(ExpectedVersionMismatch) as raised:
-            repo.publish([written(repo, A, "x")], expected_table_versions=expected)
+            repo.publish([change], expected_table_versions=expected)
         assert raised.value.actual == {A: 1, B: 0}[raised.value.table_key]
-    change = written(repo, A, "x")
+    change = written(repo, A, "y")
     assert repo.publish([change], expected_table_versions={A: 1, B: 0}) is not None
 
 
@@ -120,27 +121,29 @@ def test_dropping_and_coming_back(repo: Repository) -> None:
         repo.snapshot().read(A)
     with pytest.raises(ExpectedVersionMismatch):
         repo.publish([], expected_table_versions={A: 1})
-    assert repo.publish([], expected_table_versions={A: 2}) is None
+    assert repo.publish([], expected_table_versions={A: 0}) is None
     written(repo, A, "w")
     change = written(repo, A, "x")
-    assert repo.publish([change], expected_table_versions={A: 2}) is not None
+    assert repo.publish([change], expected_table_versions={A: 0}) is not None
     assert repo.snapshot().read(A).num_rows == 2
     genesis = repo.log()[-1]
     assert A in repo.snapshot(commit=genesis.graph_commit_id).tables
 
 
 def test_a_drop_at_the_visible_version_itself(repo: Repository) -> None:
-    """It hides the table, whose number stays; a transaction that saw the table is told."""
+    """It hides the table, which is at no version then; a transaction that saw it is refused."""
 
     def dropped_meanwhile() -> None:
         with repo.transaction() as tx:
             tx.append(A, [{"id": "late"}])
             repo.publish([TableTombstone(table_key=A, table_version=1)])
 
-    with pytest.raises(ExpectedVersionMismatch, match="dropped"):
+    with pytest.raises(ExpectedVersionMismatch, match="no visible version"):
         dropped_meanwhile()
     assert A not in repo.snapshot().tables
-    assert repo.publish([], expected_table_versions={A: 1}) is None
+    with pytest.raises(ExpectedVersionMismatch):
+        repo.publish([], expected_table_versions={A: 1})
+    assert repo.publish([], expected_table_versions={A: 0}) is None
 
 
 REFUSED: list[tuple[type[OmniGraphError], Callable[[Repository], list[Any]]]] = [

@@ -67,25 +67,25 @@ def left_behind(repo: Repository) -> set[str]:
     return {name for name in found if name.startswith("__run__")}
 
 
-def fill(place: Path) -> list[str]:
+def fill(location: Path) -> list[str]:
     """Make a repository to be killed in."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
+    with Repository.init(location / "repo", SCHEMA, durability="none") as repo:
         fill_in(repo)
-    return [str(place / "repo")]
+    return [str(location / "repo")]
 
 
-def fill_with_run(place: Path) -> list[str]:
+def fill_with_run(location: Path) -> list[str]:
     """Make one with a run that has done its work."""
-    (uri,) = fill(place)
+    (uri,) = fill(location)
     with Repository.open(uri, durability="none") as repo:
         run = repo.runs.begin(operation_hash=OPERATION, actor="ann")
         work(run)
     return [uri, run.run_id]
 
 
-def fill_with_moved_target(place: Path) -> list[str]:
+def fill_with_moved_target(location: Path) -> list[str]:
     """Make one in which the target has moved, where the run does not look."""
-    uri, run_id = fill_with_run(place)
+    uri, run_id = fill_with_run(location)
     with Repository.open(uri, durability="none") as repo, repo.transaction() as tx:
         tx.append(TOWN, [{"id": "oslo"}])
     return [uri, run_id]
@@ -125,26 +125,25 @@ def fail(uri: str, run_id: str) -> None:
 
 
 def race_to_publish(
-    uri: str, options: dict[str, str] | None, run_id: str, start: Any, told: Any
-) -> None:
-    """Publish a run at the same time as others; tell the commit."""
+    uri: str, options: dict[str, str] | None, run_id: str, start: Any
+) -> str | None:
+    """Publish a run at the same time as others; return the commit."""
     with Repository.open(uri, options, durability="none") as repo:
         run = repo.runs.get(run_id)
         start.wait()
         commit = run.publish()
-    told.put(None if commit is None else commit.graph_commit_id)
+    return None if commit is None else commit.graph_commit_id
 
 
-def race_to_begin(uri: str, options: dict[str, str] | None, start: Any, told: Any) -> None:
-    """Begin one operation at the same time as others; tell the run."""
+def race_to_begin(uri: str, options: dict[str, str] | None, start: Any) -> str:
+    """Begin one operation at the same time as others; return the run."""
     with Repository.open(uri, options, durability="none") as repo:
         start.wait()
-        told.put(repo.runs.begin(operation_hash=OPERATION).run_id)
+        return repo.runs.begin(operation_hash=OPERATION).run_id
 
 
-def run_until_published(uri: str, number: int, start: Any, told: Any) -> None:
+def run_until_published(uri: str, number: int, start: Any) -> None:
     """Count up a row in a run, again after each conflict, beside others that do the same."""
-    conflicts = 0
     with Repository.open(uri, durability="none") as repo:
         start.wait()
         while True:
@@ -156,7 +155,5 @@ def run_until_published(uri: str, number: int, start: Any, told: Any) -> None:
                 run.publish()
             except RunConflict:
                 run.abort()
-                conflicts += 1
             else:
                 break
-    told.put(conflicts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_store import S3_AT_NIGHT
 from runwork import OPERATION, TOWN, ids, left_behind, work
 
 from omnigraph_l2 import Repository, RunStatus
@@ -36,6 +37,7 @@ def test_a_published_run_gives_its_result(repo: Repository) -> None:
     assert len(repo.runs.list()) == 1
 
 
+@S3_AT_NIGHT
 @pytest.mark.parametrize("end", ["abort", "fail"])
 def test_a_run_that_came_to_nothing_is_begun_anew(repo: Repository, end: str) -> None:
     """Nothing of it was published, so the operation was not done: another run takes its place."""
@@ -50,6 +52,7 @@ def test_a_run_that_came_to_nothing_is_begun_anew(repo: Repository, end: str) ->
     assert repo.runs.begin(operation_hash=OPERATION).publish() == commit
 
 
+@S3_AT_NIGHT
 def test_a_transaction_with_the_hash_of_a_run_is_not_done_again(repo: Repository) -> None:
     """It gives the commit of the run."""
     run = repo.runs.begin(operation_hash=OPERATION)

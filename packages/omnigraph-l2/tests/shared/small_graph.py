@@ -50,11 +50,11 @@ def native_branches(repo: Repository, path: str) -> set[str]:
     return set(Table.open(repo._root.child(path)).branches())
 
 
-def fill(place: Path) -> list[str]:
+def fill(location: Path) -> list[str]:
     """Make a repository to be killed in."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as repo:
+    with Repository.init(location / "repo", SCHEMA, durability="none") as repo:
         append(repo, "ann", "bob")
-    return [str(place / "repo")]
+    return [str(location / "repo")]
 
 
 def written_together(repo: Repository, *keys: str) -> list[str]:
@@ -64,7 +64,7 @@ def written_together(repo: Repository, *keys: str) -> list[str]:
         with repo.transaction(check_edges=False) as tx:
             tx.append(key, [{"id": "new"}])
 
-    publisher = repo._branch("main")._publisher
+    publisher = repo._branch("main")._loop.publisher
     threads = [threading.Thread(target=add, args=(key,)) for key in keys]
     with publisher._leading:
         for thread in threads:

@@ -18,10 +18,10 @@ def test_rows_come_back_as_the_table_takes_them(tmp_path: Path) -> None:
     with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
         snapshot = repo.snapshot()
         rows = pa.table({"id": ["a"], "age": pa.array([3], pa.int64())})
-        whole = snapshot.fitted("node:Person", rows).read_all()
+        whole = snapshot.fit_rows("node:Person", rows).read_all()
         assert whole.schema.field("age").type == pa.int32()
         assert whole.to_pylist() == [{"id": "a", "age": 3, "name": None}]
-        some = snapshot.fitted("node:Person", rows, may_lack_nullable=True)
+        some = snapshot.fit_rows("node:Person", rows, may_lack_nullable=True)
         assert some.schema.names == ["id", "age"]
         assert len(repo.log()) == 1
 
@@ -31,9 +31,9 @@ def test_what_does_not_fit_is_told_as_by_a_transaction(tmp_path: Path) -> None:
     with Repository.init(tmp_path / "repo", SCHEMA, durability="none") as repo:
         snapshot = repo.snapshot()
         with pytest.raises(InvalidData, match="nme"):
-            snapshot.fitted("node:Person", [{"id": "a", "nme": "x"}]).read_all()
+            snapshot.fit_rows("node:Person", [{"id": "a", "nme": "x"}]).read_all()
         with pytest.raises(InvalidData) as found:
-            snapshot.fitted("node:Person", [{"id": "a"}, {"id": "", "age": 2**40}]).read_all()
+            snapshot.fit_rows("node:Person", [{"id": "a"}, {"id": "", "age": 2**40}]).read_all()
         assert {(each.column, each.row) for each in found.value.problems} == {("id", 1), ("age", 1)}
         with pytest.raises(UnknownTable):
-            snapshot.fitted("node:Nobody", [])
+            snapshot.fit_rows("node:Nobody", [])

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+import sys
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from omnigraph_l2 import GraphCommit, GraphSchema, NodeType, Repository
-from omnigraph_l2._history.records import commit_rows
-from omnigraph_l2._storage.layout import COMMITS
+import lance
+import pyarrow as pa
 
-NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)
+from omnigraph_l2 import Repository
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "opening"))
+
+from other_publisher import COMMITS, OtherPublisher
+
+PUBLISHES = 10
 
 
-def commit(number: int) -> GraphCommit:
-    """Make a commit; two share a version, as those of one write do."""
-    return GraphCommit(
-        graph_commit_id=f"c{number}",
-        parent_commit_id=f"c{number - 1}",
-        manifest_version=100 + number // 2,
-        created_at=NOW + timedelta(microseconds=number),
-    )
+def commit(number: int, first: int) -> dict[str, Any]:
+    """Make a row of the log; two commits share a version, as those of one write do."""
+    return {
+        "graph_commit_id": f"c{number}",
+        "parent_commit_id": f"c{number - 1}" if number else "genesis",
+        "manifest_version": first + number // 2,
+        "created_at": datetime(2030, 1, 1) + timedelta(microseconds=number),  # noqa: DTZ001
+    }
 
 
 def test_two_that_complete_it_in_turns(tmp_path: Path) -> None:
-    """Rows that stand twice and in the wrong order are read once and in theirs."""
-    repo = Repository.init(tmp_path / "repo", GraphSchema(nodes=[NodeType("A")]))
-    log = repo._branch("main")._log
-    table = repo._root.open(COMMITS)
-    for numbers in (range(3, 9), range(6), range(20, 30), range(9, 25)):
-        table = table.append(commit_rows(commit(number) for number in numbers)).table
-    ids = [each.graph_commit_id for each in log.newest_first(None)]
-    assert ids[:-1] == [f"c{number}" for number in range(29, -1, -1)]
-    head = log.head(None)
-    assert head is not None
-    assert head.graph_commit_id == "c29"
-    for until, wanted in ((113, "c27"), (104, "c9"), (100, "c1")):
-        older = log.head(None, until=until)
-        assert older is not None
-        assert older.graph_commit_id == wanted
+    """Rows that stand twice and in the wrong order are read once and in theirs.
+
+    The catalog is of a publisher that writes no commits into it, so the log is read.
+    """
+    publisher = OtherPublisher(tmp_path)
+    publisher.create()
+    first = publisher.manifest().version + 1
+    for number in range(PUBLISHES):
+        publisher.publish("node:Person", [{"id": str(number)}], "forgotten")
+    log = lance.dataset(tmp_path / "_graph_commits.lance")
+    log.delete("graph_commit_id = 'forgotten'")
+    for turn in (range(2, 6), range(4), range(12, 2 * PUBLISHES), range(5, 15)):
+        rows = [commit(number, first) for number in turn]
+        lance.write_dataset(pa.Table.from_pylist(rows, schema=COMMITS), log, mode="append")
+    with Repository.open(tmp_path) as repo:
+        commits = repo.log()
+        ids = [f"c{number}" for number in range(2 * PUBLISHES - 1, -1, -1)]
+        assert [each.graph_commit_id for each in commits] == [*ids, "genesis"]
+        assert repo.log(limit=9) == commits[:9]
+        for number in range(PUBLISHES):
+            shown = repo.snapshot(version=first + number).commit
+            assert shown is not None
+            assert shown.graph_commit_id == f"c{2 * number + 1}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 import shutil
 from concurrent.futures import ProcessPoolExecutor
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from reading_elsewhere import names
 
+from campaign.forked_processes import process_context
 from omnigraph_l2 import NodeType, ReadTarget, Repository
 from omnigraph_l2.errors import InvalidFilter, SnapshotExpired, UnknownTable
 from omnigraph_testing import S3Store, sample_graph
@@ -94,7 +94,7 @@ def test_another_process_reads_it(omnigraph_repo: Repository) -> None:
     """One that knows nothing of the repository but the target."""
     target = omnigraph_repo.snapshot().share(PERSON)
     grow(omnigraph_repo, "later")
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=process_context()) as pool:
         assert pool.submit(names, target).result(60) == ["ann", "bob", "eve"]
 
 

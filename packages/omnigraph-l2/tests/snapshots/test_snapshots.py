@@ -127,7 +127,7 @@ def test_moments_that_are_not_there(repo: Repository) -> None:
 
 def test_commits_of_one_write_are_told_apart(repo: Repository) -> None:
     """Three threads publish at once: one leads for the other two, and each commit is exact."""
-    publisher = repo._branch("main")._publisher
+    publisher = repo._branch("main")._loop.publisher
     first = threading.Event()
 
     def until_two_wait(point: str) -> None:
@@ -215,5 +215,5 @@ def test_a_snapshot_tells_what_made_its_tables(repo: Repository) -> None:
     assert newest.version == repo.snapshot().tables["node:A"].table_version
     with pytest.raises(UnknownTable):
         snapshot.history("node:Nobody")
-    with pytest.raises(InvalidRequest, match="limit is how many versions"):
+    with pytest.raises(InvalidRequest, match="invalid limit -1"):
         snapshot.history("node:A", limit=-1)

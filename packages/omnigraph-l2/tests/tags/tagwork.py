@@ -23,11 +23,11 @@ def tag_and_untag(uri: str) -> None:
         repo.tags.delete("v1")
 
 
-def race_to_tag(uri: str, commit_id: str, start: Any, told: Any) -> None:
-    """Take one name at the same time as others; tell whether it was won."""
+def race_to_tag(uri: str, commit_id: str, start: Any) -> str | None:
+    """Take one name at the same time as others; return what it names if it was won."""
     with Repository.open(uri, durability="none") as repo:
         start.wait()
         try:
-            told.put(repo.tags.create("v1", commit_id).graph_commit_id)
+            return repo.tags.create("v1", commit_id).graph_commit_id
         except TagExists:
-            told.put(None)
+            return None

@@ -55,16 +55,16 @@ def test_one_of_several_processes_gets_a_name(local: Repository) -> None:
 
 
 @pytest.mark.integration
-def test_killed_at_each_step(crash: Crash) -> None:
+def test_killed_at_each_step(omnigraph_crash: Crash) -> None:
     """The tag is there as a whole, or not at all."""
-    trial = crash.directory / "trial"
+    trial = omnigraph_crash.directory / "trial"
     trial.mkdir(parents=True)
-    outcome = crash.run(tag_and_untag, *fill(trial))
+    outcome = omnigraph_crash.run(tag_and_untag, *fill(trial))
     declared = {name for name in outcome.declared if name.startswith("l2.tag.")}
     assert declared
     assert declared <= set(outcome.passed)
     found = {}
-    for point, (uri,) in killed_at(crash, tag_and_untag, fill, declared):
+    for point, (uri,) in killed_at(omnigraph_crash, tag_and_untag, fill, declared):
         with Repository.open(uri, durability="none") as repo:
             found[point] = names(repo)
             if found[point]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each_store import S3_AT_NIGHT
 from forced_order import meanwhile
 from small_graph import append, people
 from tagwork import names
@@ -39,6 +40,7 @@ def test_a_tag_names_a_commit_for_good(repo: Repository) -> None:
         assert other.tags.list() == [made]
 
 
+@S3_AT_NIGHT
 def test_what_can_be_tagged(repo: Repository) -> None:
     """A branch, a commit, another tag, a snapshot, a version; the very first commit too."""
     genesis, first = repo.log()[1], repo.log()[0]
@@ -60,6 +62,7 @@ def test_what_can_be_tagged(repo: Repository) -> None:
     assert repo.snapshot(tag="genesis").commit == genesis
 
 
+@S3_AT_NIGHT
 def test_a_branch_starts_at_a_tag(repo: Repository) -> None:
     """Its log ends with the commit of the tag, and it goes on from there."""
     first = repo.log()[0]
@@ -72,6 +75,7 @@ def test_a_branch_starts_at_a_tag(repo: Repository) -> None:
     assert people(repo, "from-v1") == "ann bob new"
 
 
+@S3_AT_NIGHT
 def test_a_tag_of_a_branch_that_has_no_commit_of_its_own(repo: Repository) -> None:
     """It is of the branch, which therefore stays; also where the parent is gone by then."""
     repo.branches.create("a")
@@ -83,6 +87,7 @@ def test_a_tag_of_a_branch_that_has_no_commit_of_its_own(repo: Repository) -> No
     assert repo.snapshot(tag="v1").commit == repo.log("b")[0]
 
 
+@S3_AT_NIGHT
 def test_a_word_means_a_branch_before_a_tag(repo: Repository) -> None:
     """Where both have the name; ``tag=`` always means the tag."""
     repo.tags.create("x")
@@ -118,6 +123,7 @@ def test_a_name_that_somebody_takes_at_the_last_moment(repo: Repository) -> None
     assert people(repo, tag="v1") == "ann bob"
 
 
+@S3_AT_NIGHT
 def test_what_is_not_there(repo: Repository) -> None:
     """A typed error that names it."""
     for use in (repo.tags.get, repo.tags.delete, lambda name: repo.snapshot(tag=name)):

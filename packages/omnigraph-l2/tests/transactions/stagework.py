@@ -41,10 +41,10 @@ def everything(repo: Repository, key: str = PERSON, **when: Any) -> dict[str, Ro
     return found
 
 
-def start(place: Path) -> Sequence[str]:
+def start(location: Path) -> Sequence[str]:
     """Make the repository that is to be changed."""
-    with made(place / "repo"):
-        return [str(place / "repo")]
+    with made(location / "repo"):
+        return [str(location / "repo")]
 
 
 def staged_job(uri: str) -> None:

@@ -73,10 +73,10 @@ def test_an_operation_that_the_catalog_has_dropped_meanwhile(repo: Repository) -
     assert ids(repo, PERSON) == ["a", "b"]
 
 
-def test_another_process_repeats_it(repo: Repository, crash: Crash) -> None:
+def test_another_process_repeats_it(repo: Repository, omnigraph_crash: Crash) -> None:
     """Names hold across processes."""
-    first = crash.run(load_once, repo.uri).value
-    second = crash.run(load_once, repo.uri).value
+    first = omnigraph_crash.run(load_once, repo.uri).value
+    second = omnigraph_crash.run(load_once, repo.uri).value
     assert (first[0], False) == tuple(first)
     assert tuple(second) == (first[0], True)
     assert repo.log(limit=1)[0].actor_id == "other"
@@ -105,12 +105,12 @@ def test_a_name_is_never_forgotten(repo: Repository) -> None:
         assert sorted(at.read(PERSON)["id"].to_pylist()) == ["a", "b", "x"]
 
 
-def test_rows_that_another_process_wrote(repo: Repository, crash: Crash) -> None:
+def test_rows_that_another_process_wrote(repo: Repository, omnigraph_crash: Crash) -> None:
     """A target is pickled, writes elsewhere, and its rows come in with the transaction's own."""
     with repo.transaction() as tx:
         target = pickle.dumps(tx.stage(PERSON))
         parts = [
-            pickle.loads(crash.run(write_elsewhere, target, rows).value)
+            pickle.loads(omnigraph_crash.run(write_elsewhere, target, rows).value)
             for rows in ([{"id": "s1"}], [{"id": "s2"}, {"id": "s3"}])
         ]
         assert [part.rows for part in parts] == [1, 2]

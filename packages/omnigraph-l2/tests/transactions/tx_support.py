@@ -19,9 +19,9 @@ SCHEMA = GraphSchema(
 )
 
 
-def made(place: Path) -> Repository:
+def made(location: Path) -> Repository:
     """Make the repository."""
-    repo = Repository.init(place, SCHEMA, durability="none")
+    repo = Repository.init(location, SCHEMA, durability="none")
     with repo.transaction() as tx:
         tx.append(PERSON, [{"id": "a", "name": "Ann", "age": 1}, {"id": "b", "age": 2}])
         tx.append(KNOWS, [edge("e", "a", "b")])
@@ -61,10 +61,10 @@ def write_elsewhere(target: bytes, rows: list[dict[str, Any]]) -> bytes:
     return pickle.dumps(staged)
 
 
-def load_once(place: str) -> tuple[str, bool]:
+def load_once(location: str) -> tuple[str, bool]:
     """Do an operation that has a name."""
     with (
-        Repository.open(place, durability="none") as repo,
+        Repository.open(location, durability="none") as repo,
         repo.transaction(operation_hash="load 1", actor="other") as tx,
     ):
         tx.append(PERSON, [{"id": "loaded"}])

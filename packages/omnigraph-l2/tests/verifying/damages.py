@@ -13,7 +13,6 @@ from damagework import (
     PEOPLE,
     PERSON,
     Damage,
-    ahead,
     append,
     below,
     data_files,
@@ -22,13 +21,15 @@ from damagework import (
     fork,
     later,
     native,
+    publish_unchecked,
     publish_unseen,
     rewrite,
     update,
 )
 
 from omnigraph_l1 import Table, table_path
-from omnigraph_l2 import Repository, Severity, TableUpdate
+from omnigraph_l2 import Repository, TableUpdate
+from omnigraph_l2.reports import Severity
 
 ULID = "01arz3ndektsv4rrffq69g5fav"
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -65,7 +66,7 @@ def fork_history(repo: Repository) -> None:
 
 
 def hide_branch(repo: Repository) -> None:
-    """Let the original program make a branch of a name that we use."""
+    """Let another publisher make a branch of a name that we use."""
     fork(repo, "__manifest", "side")
 
 
@@ -140,12 +141,6 @@ def tear_version(repo: Repository) -> None:
     (path.parent / f"{number:020d}.manifest").write_bytes(b"")
 
 
-def move_ahead_of_the_original(repo: Repository) -> None:
-    """Leave a head that nobody published where the original program works, too."""
-    below(repo, "_schema.pg").write_text("")
-    ahead(repo)
-
-
 def fall_behind(repo: Repository) -> None:
     """Publish without anything after it, as a process does that is killed."""
     for name in ("xa", "xb"):
@@ -190,8 +185,8 @@ def lose_an_id(repo: Repository) -> None:
     schema = pa.schema([pa.field("id", pa.string()), *list(table.schema)[1:]])
     made = table.replace_schema(schema).table
     made = made.append(pa.Table.from_pylist([{"id": None}], schema=schema)).table
-    repo.publish([TableUpdate(table_key=COMPANY, table_version=made.version, row_count=1)])
-    repo.flush()
+    update = TableUpdate(table_key=COMPANY, table_version=made.version, row_count=1)
+    publish_unchecked(repo, update)
 
 
 LAST = "publish$00000000000000000005"
@@ -269,7 +264,7 @@ DAMAGE: dict[str, tuple[Damage, list[tuple[Severity, str]]]] = {
         [(INFO, "pointer-behind"), (INFO, "log-behind")],
     ),
     "a pointer without branch": (remove_native, [(ERROR, "branch-missing")]),
-    "a branch of the original program hidden": (hide_branch, [(WARNING, "branch-hidden")]),
+    "a branch of another publisher hidden": (hide_branch, [(WARNING, "branch-hidden")]),
     "a tag of another format": (
         lambda repo: rewrite(document(repo, "tags/v1"), format=7),
         [(ERROR, "tag-unreadable")],
@@ -319,5 +314,4 @@ DAMAGE: dict[str, tuple[Damage, list[tuple[Severity, str]]]] = {
         [(INFO, "branch-left-over")],
     ),
     "a torn version": (tear_version, [(INFO, "torn-version")]),
-    "a head that was not published": (move_ahead_of_the_original, [(WARNING, "table-not-at-head")]),
 }

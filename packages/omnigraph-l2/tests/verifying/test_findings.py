@@ -133,12 +133,12 @@ with Repository.open(sys.argv[1]) as repo:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_where_only_reading_is_allowed() -> None:
     """Nothing is asked for that needs the right to write; what cannot be mended says why."""
-    with tempfile.TemporaryDirectory() as place:
-        Path(place).chmod(0o755)
-        with filled(Path(place) / "repo") as repo:
+    with tempfile.TemporaryDirectory() as location:
+        Path(location).chmod(0o755)
+        with filled(Path(location) / "repo") as repo:
             drop_actor(repo)
         done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, str(Path(place) / "repo")],
+            [sys.executable, "-c", AS_NOBODY, str(Path(location) / "repo")],
             check=False,
             capture_output=True,
             text=True,

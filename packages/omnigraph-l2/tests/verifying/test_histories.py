@@ -13,18 +13,22 @@ import attrs
 import pyarrow as pa
 import pytest
 from damagework import COMPANY, KNOWS, PERSON, SCHEMA, append, fill, kinds, later, work
+from killing import killed_at, steps_of
+from sizes import commit_seed, sized
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository, Transaction
 from omnigraph_l2.errors import Conflict, OmniGraphError
-from omnigraph_testing import AtPoint, Crash, S3Store
+from omnigraph_testing import Crash, S3Store
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "opening"))
 
-from original_program import Original
+from other_publisher import OtherPublisher
 
 DEADLINE = 60
 ENOUGH = 10
 SEED = 3
+SEEDS = sized([commit_seed()], [*range(4), commit_seed()])
+STEPS = sized(12, 25)
 LEFT_BY_DESIGN = {"branch-left-over", "log-behind", "pointer-behind"}
 
 
@@ -136,29 +140,29 @@ class History:
 
 
 @contextmanager
-def two_handles(place: Path) -> Iterator[tuple[Repository, Repository]]:
+def two_handles(location: Path) -> Iterator[tuple[Repository, Repository]]:
     """Make a repository, and open it twice."""
     with (
-        Repository.init(place, SCHEMA, durability="none") as one,
-        Repository.open(place, durability="none") as other,
+        Repository.init(location, SCHEMA, durability="none") as one,
+        Repository.open(location, durability="none") as other,
     ):
         yield one, other
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_after_any_history(tmp_path: Path, seed: int) -> None:
     """Neither an error nor a warning; and nothing at all once the log is complete."""
     with two_handles(tmp_path / "repo") as handles:
         history = History(handles, random.Random(seed))
         for _ in range(3):
-            for _ in range(25):
+            for _ in range(STEPS):
                 history.step()
             report = handles[0].verify(dangling_edges=True, values=True)
             assert report.ok, str(report)
             assert set(kinds(report)) <= LEFT_BY_DESIGN, str(report)
         for handle in handles:
             handle.flush()
-        repaired = handles[0].repair(dry_run=False, align=True)
+        repaired = handles[0].repair(dry_run=False)
         assert repaired.ok, str(repaired)
         report = handles[1].verify(dangling_edges=True)
         assert set(kinds(report)) <= {"branch-left-over"}, str(report)
@@ -202,11 +206,11 @@ def test_while_others_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_repository_of_the_original_program(tmp_path: Path, version: int) -> None:
+def test_a_repository_of_another_publisher(tmp_path: Path, version: int) -> None:
     """Nothing is missing that it never had, before and after we publish to it."""
-    original = Original(tmp_path)
-    original.create(version=version)
-    original.publish("node:Person", [{"id": "a", "name": "Ann"}], "theirs")
+    other = OtherPublisher(tmp_path)
+    other.create(version=version)
+    other.publish("node:Person", [{"id": "a", "name": "Ann"}], "theirs")
     with Repository.open(tmp_path) as repo:
         assert repo.verify(dangling_edges=True).findings == ()
         assert repo.repair().actions == ()
@@ -214,7 +218,7 @@ def test_a_repository_of_the_original_program(tmp_path: Path, version: int) -> N
             tx.append(PERSON, [{"id": "b"}])
         repo.flush()
         assert repo.verify(dangling_edges=True).findings == ()
-        original.publish("node:Person", [{"id": "c", "name": "Cat"}], "again")
+        other.publish("node:Person", [{"id": "c", "name": "Cat"}], "again")
         assert repo.verify(dangling_edges=True).findings == ()
         repo.branches.create("side")
         repo.tags.create("v1")
@@ -223,16 +227,10 @@ def test_a_repository_of_the_original_program(tmp_path: Path, version: int) -> N
 
 @pytest.mark.integration
 @pytest.mark.parametrize("crashes", [4, pytest.param(24, marks=pytest.mark.slow)])
-def test_after_any_crash(crash: Crash, crashes: int) -> None:
+def test_after_any_crash(omnigraph_crash: Crash, crashes: int) -> None:
     """What a killed process leaves is what the next one completes, or what repair removes."""
-    trial = crash.directory / "trial"
-    trial.mkdir(parents=True)
-    passed = dict.fromkeys(each for each in crash.points(work, *fill(trial)) if each[:3] == "l2.")
-    for number, point in enumerate(random.Random(SEED).sample(list(passed), crashes)):
-        place = crash.directory / f"step-{number}"
-        place.mkdir()
-        (uri,) = fill(place)
-        crash.run(work, uri, kill=AtPoint(point))
+    steps = random.Random(SEED).sample(steps_of(omnigraph_crash, work, fill), crashes)
+    for point, (uri,) in killed_at(omnigraph_crash, work, fill, steps):
         with Repository.open(uri, durability="none") as repo:
             report = repo.verify(dangling_edges=True)
             assert set(kinds(report)) <= LEFT_BY_DESIGN, f"{point}: {report}"

@@ -1,10 +1,14 @@
 """An OmniGraph repository in Apache Spark. Its errors are in ``omnigraph_spark.errors``."""
 
-from omnigraph_spark._errors.carrying import cause_of
-from omnigraph_spark._graph import Graph, read_graph
-from omnigraph_spark._session import register, session
-from omnigraph_spark._streaming.batches import each_batch
-from omnigraph_spark._writing.transaction import SparkTransaction, transaction
+import omnigraph_spark._pyspark_check  # noqa: F401  # before anything that imports pyspark
+
+# isort: split
+
+from omnigraph_spark._convert.error_transport import cause_of
+from omnigraph_spark._graph.graph_frames import Graph, read_graph
+from omnigraph_spark._session.spark_session import register, session
+from omnigraph_spark._streaming.foreach_batch import each_batch
+from omnigraph_spark._write.spark_transaction import SparkTransaction, transaction
 from omnigraph_spark.errors import OmniGraphSparkError
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""``python -m omnigraph_spark``; and what spark-submit is given."""
+"""Run a job: ``python -m omnigraph_spark``, or this file with spark-submit."""
 
 import sys
 
-from omnigraph_spark._jobs.program import main
+from omnigraph_spark._program.job_program import main
 
 if __name__ == "__main__":
     sys.exit(main())

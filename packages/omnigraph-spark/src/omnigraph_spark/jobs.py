@@ -1,16 +1,17 @@
-"""Work on a whole graph that a cluster does: functions, and the program ``omnigraph-spark``.
+"""Jobs on a whole graph: functions, and the program ``omnigraph-spark``.
 
-Each takes the session and the place of the repository, tells a listener how far it has come, and
-gives a report whose text sums it up.
+Each job takes the session and the location of the repository, sends progress to a listener, and
+returns a report whose text is a summary.
 """
 
-from omnigraph_spark._jobs.differing import DIFF_FORMATS, DiffReport, diff
-from omnigraph_spark._jobs.exporting import ExportedTable, ExportReport, export
-from omnigraph_spark._jobs.loading import LoadedTable, LoadReport, load
-from omnigraph_spark._jobs.merging import merge
-from omnigraph_spark._jobs.optimizing import optimize
-from omnigraph_spark._jobs.output import FORMATS
-from omnigraph_spark._jobs.verifying import verify
+from omnigraph_spark._jobs.diff_job import DIFF_FORMATS, DiffReport, diff
+from omnigraph_spark._jobs.export_job import ExportedTable, ExportReport, export
+from omnigraph_spark._jobs.load.load_job import load
+from omnigraph_spark._jobs.load.load_result import LoadedTable, LoadReport
+from omnigraph_spark._jobs.merge_job import merge
+from omnigraph_spark._jobs.optimize_job import optimize
+from omnigraph_spark._jobs.output_files import FORMATS
+from omnigraph_spark._jobs.verify_job import verify
 
 __all__ = [
     "DIFF_FORMATS",

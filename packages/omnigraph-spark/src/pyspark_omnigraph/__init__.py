@@ -1,5 +1,5 @@
 """Where Spark finds the format ``omnigraph`` without registering: it imports ``pyspark_…``."""
 
-from omnigraph_spark._source.datasource import OmniGraphDataSource as DefaultSource
+from omnigraph_spark._data_source import OmniGraphDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from reading import rows
+from sizes import sized
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownCommit, UnknownTable
@@ -22,7 +22,7 @@ from omnigraph_spark import Graph, cause_of, read_graph
 from omnigraph_spark.errors import GraphFramesMissing, InvalidOptions
 from omnigraph_testing import S3Store, sample_graph
 
-SIZE = 400 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 40
+SIZE = sized(40, 400)
 
 
 def test_all_tables_are_of_one_moment(spark: SparkSession, omnigraph_repo: Repository) -> None:
@@ -123,8 +123,8 @@ def random_graph(
     other = nx.MultiDiGraph()
     other.add_nodes_from(ids)
     other.add_edges_from(pairs)
-    place = tmp_path_factory.mktemp("random") / "repo"
-    with Repository.init(place, schema, durability="none") as repo:
+    location = tmp_path_factory.mktemp("random") / "repo"
+    with Repository.init(location, schema, durability="none") as repo:
         with repo.transaction() as tx:
             tx.append("node:N", [{"id": each} for each in ids])
             tx.append(

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from omnigraph_spark._jobs.at_once import at_once
+from omnigraph_spark._jobs.parallel_jobs import run_parallel
 
 
 def test_all_are_done() -> None:
     """Each comes with what it is of."""
-    assert dict(at_once(str, range(20))) == {number: str(number) for number in range(20)}
+    assert dict(run_parallel(str, range(20))) == {number: str(number) for number in range(20)}
 
 
 def test_of_two_errors_that_of_the_first_item_is_told() -> None:
@@ -26,4 +26,4 @@ def test_of_two_errors_that_of_the_first_item_is_told() -> None:
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="first"):
-        list(at_once(work, ["first", "second"]))
+        list(run_parallel(work, ["first", "second"]))

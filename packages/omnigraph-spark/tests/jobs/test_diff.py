@@ -118,7 +118,7 @@ def test_nothing_of_an_earlier_one_is_left(
 
 
 def test_rows_that_cannot_be_written(spark: SparkSession, tmp_path: Path, confs: Confs) -> None:
-    """Types are told before anything is written, values and places as what they are."""
+    """Types are told before anything is written, values and locations as what they are."""
     kinds = {"Empty": pa.struct([]), "Fine": pa.timestamp("ns"), "Time": pa.time64("us")}
     schema = GraphSchema(nodes=[NodeType(name, {"t": kind}) for name, kind in kinds.items()])
     with Repository.init(tmp_path / "repo", schema, durability="none") as repo:

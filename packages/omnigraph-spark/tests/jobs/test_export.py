@@ -21,8 +21,8 @@ from spark_graph import CITY, KNOWS, PERSON, everything, made, person
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import UnknownTable
 from omnigraph_spark import jobs
-from omnigraph_spark._jobs.output import folder_of, refuse_inside
-from omnigraph_spark._jobs.program import ran
+from omnigraph_spark._jobs.output_files import folder_of, refuse_inside
+from omnigraph_spark._program.job_program import run_job
 from omnigraph_spark.errors import InexactValue, InvalidOptions, JobFailed, OutputExists
 
 pytestmark = pytest.mark.spark
@@ -32,9 +32,9 @@ Confs: TypeAlias = Callable[[Mapping[str, str]], None]
 MOMENT = "2026-01-31T12:00:00.123456"
 
 
-def lines(place: Path) -> list[dict[str, Any]]:
+def lines(location: Path) -> list[dict[str, Any]]:
     """Read what Spark wrote as JSON."""
-    texts = [each.read_text() for each in sorted(place.glob("part-*"))]
+    texts = [each.read_text() for each in sorted(location.glob("part-*"))]
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
@@ -92,21 +92,21 @@ def test_names_of_folders() -> None:
 
 
 def test_nothing_is_written_into_the_repository(spark: SparkSession, tmp_path: Path) -> None:
-    """However its place is called; neither by an export, nor by a diff or a load."""
+    """However its location is called; neither by an export, nor by a diff or a load."""
     with made(tmp_path / "repo") as repo:
         (tmp_path / "link").symlink_to(tmp_path / "repo")
         before = sorted((tmp_path / "repo").rglob("*"))
-        for place in (repo.uri, f"file://{repo.uri}/", str(tmp_path / "link" / "out")):
+        for location in (repo.uri, f"file://{repo.uri}/", str(tmp_path / "link" / "out")):
             with pytest.raises(InvalidOptions, match="is in the repository"):
-                jobs.export(spark, repo.uri, place, overwrite=True)
+                jobs.export(spark, repo.uri, location, overwrite=True)
             with pytest.raises(InvalidOptions, match="is in the repository"):
-                jobs.diff(spark, repo.uri, 1, "main", out=place)
+                jobs.diff(spark, repo.uri, 1, "main", out=location)
             with pytest.raises(InvalidOptions, match="is in the repository"):
-                jobs.load(spark, repo.uri, {"tables": []}, rejects=place)
+                jobs.load(spark, repo.uri, {"tables": []}, rejects=location)
         assert sorted((tmp_path / "repo").rglob("*")) == before
-    for place in ("s3a://bucket/graph", "s3://bucket/graph/out", "s3://bucket//graph/"):
+    for location in ("s3a://bucket/graph", "s3://bucket/graph/out", "s3://bucket//graph/"):
         with pytest.raises(InvalidOptions, match="bucket"):
-            refuse_inside("s3://bucket/graph", "out", place)
+            refuse_inside("s3://bucket/graph", "out", location)
     refuse_inside("s3://bucket/graph", "out", "s3a://bucket/graph-out")
 
 
@@ -141,16 +141,16 @@ def test_values_are_exact(spark: SparkSession, tmp_path: Path, confs: Confs) -> 
     with Repository.init(tmp_path / "repo", schema, durability="none") as repo:
         with repo.transaction() as tx:
             tx.append("node:T", rows)
-        place = {}
+        location = {}
         for name in jobs.FORMATS:
             jobs.export(spark, repo.uri, str(tmp_path / name), format=name)
-            place[name] = tmp_path / name / "nodes" / "T"
-    found = pq.read_table(place["parquet"])
+            location[name] = tmp_path / name / "nodes" / "T"
+    found = pq.read_table(location["parquet"])
     assert found.schema.field("at").type == pa.timestamp("us", "UTC")
     assert sorted(found.to_pylist(), key=lambda row: int(row["id"])) == rows
     told = [{**row, "at": MOMENT + "Z", "local": MOMENT} for row in rows]
-    assert sorted(lines(place["ndjson"]), key=lambda row: int(row["id"])) == told
-    (written,) = place["csv"].glob("part-*")
+    assert sorted(lines(location["ndjson"]), key=lambda row: int(row["id"])) == told
+    (written,) = location["csv"].glob("part-*")
     with written.open(newline="") as opened:
         assert list(csv.DictReader(opened)) == told
 
@@ -166,11 +166,11 @@ def test_an_export_that_fails_midway(spark: SparkSession, tmp_path: Path) -> Non
             tx.append("node:A", [{"id": "a"}])
             exact = pa.array([1], pa.timestamp("ns"))  # which Spark cannot hold
             tx.append("node:B", pa.table({"id": ["b"], "t": exact}))
-        for place in (out, tmp_path / "new"):
+        for location in (out, tmp_path / "new"):
             with pytest.raises(InexactValue, match="'t' of node:B"):
-                jobs.export(spark, repo.uri, str(place), overwrite=True)
-            assert pq.read_table(place / "nodes" / "A").num_rows == 1
-            assert not list(place.glob("_export/*"))
+                jobs.export(spark, repo.uri, str(location), overwrite=True)
+            assert pq.read_table(location / "nodes" / "A").num_rows == 1
+            assert not list(location.glob("_export/*"))
         with repo.transaction() as tx:
             tx.delete("node:B", ids=["b"])
         jobs.export(spark, repo.uri, str(out), overwrite=True)
@@ -220,7 +220,7 @@ def test_where_nothing_can_be_written(spark: SparkSession, tmp_path: Path) -> No
             jobs.export(spark, repo.uri, str(tmp_path / "file" / "out"))
         assert "\n" not in str(raised.value)
         with pytest.raises(JobFailed, match="nosuch"):
-            jobs.export(spark, repo.uri, "nosuch://place")
+            jobs.export(spark, repo.uri, "nosuch://location")
         for blank in ("", "  "):
             with pytest.raises(InvalidOptions, match="out"):
                 jobs.export(spark, repo.uri, blank)
@@ -239,9 +239,9 @@ def test_the_program_tells_it(
     with made(tmp_path / "repo") as repo:
         (tmp_path / "file").write_text("in the way")
         words = ["export", repo.uri, str(tmp_path / "file" / "out"), "--quiet"]
-        assert ran(words, lambda _: nullcontext(spark)) == 1
+        assert run_job(words, lambda _: nullcontext(spark)) == 1
         assert capsys.readouterr().err.startswith("job_failed: Writing edge:Knows failed: ")
-        assert ran(words, failing) == 1
+        assert run_job(words, failing) == 1
         told = capsys.readouterr().err
         assert told.startswith("Spark: Parent path is not a directory")
         assert told.count("\n") == 1

@@ -14,11 +14,16 @@ from pyspark.sql import SparkSession
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import DanglingEdges
-from omnigraph_spark._jobs.loading.fitting import fitted
-from omnigraph_spark._jobs.loading.judging import Ids, Judged, judged, settled
-from omnigraph_spark._jobs.loading.lookups import repeated
-from omnigraph_spark._jobs.loading.parsing import parsed
-from omnigraph_spark._jobs.loading.sources import opened
+from omnigraph_spark._jobs.load.id_comparisons import find_repeated
+from omnigraph_spark._jobs.load.mapping_parser import parse_mapping
+from omnigraph_spark._jobs.load.mapping_resolver import resolve_mapping
+from omnigraph_spark._jobs.load.row_validation import (
+    IdSet,
+    ValidatedRows,
+    resolve_duplicates,
+    validate_rows,
+)
+from omnigraph_spark._jobs.load.source_files import open_source
 from omnigraph_spark.errors import InvalidMapping, LoadFailed, TooManyRejects
 from omnigraph_spark.jobs import load
 
@@ -69,7 +74,7 @@ _Saying = Callable[[str], None]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def location(tmp_path: Path) -> Path:
     """Files in three formats, a mapping, and a graph with one package."""
     (tmp_path / "packages.csv").write_text(PACKAGES)
     (tmp_path / "edges.ndjson").write_text(EDGES)
@@ -81,9 +86,9 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def repo(place: Path) -> Iterator[Repository]:
+def repo(location: Path) -> Iterator[Repository]:
     """A graph with one package."""
-    with Repository.init(place / "repo", SCHEMA, durability="none") as made:
+    with Repository.init(location / "repo", SCHEMA, durability="none") as made:
         with made.transaction() as tx:
             tx.append(PACKAGE, [{"id": "old", "name": "old"}, {"id": "x", "name": "x"}])
             tx.append(DEPENDS, [{"id": "e", "src": "x", "dst": "old"}])
@@ -99,15 +104,15 @@ def _rejects(folder: str | Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def test_three_formats_one_publish(spark: SparkSession, place: Path, repo: Repository) -> None:
+def test_three_formats_one_publish(spark: SparkSession, location: Path, repo: Repository) -> None:
     """Good rows are there, the others are set aside; again under its name, nothing is done.
 
     Where too many are rejected, nothing is published, and what is set aside is not mixed.
     """
-    _too_many(spark, place, repo)
+    _too_many(spark, location, repo)
     said: list[str] = []
-    named = {"operation_hash": "first", "rejects": str(place / "aside"), "progress": said.append}
-    report = load(spark, repo.uri, place / "map.toml", actor="ann", message="all", **named)
+    named = {"operation_hash": "first", "rejects": str(location / "aside"), "progress": said.append}
+    report = load(spark, repo.uri, location / "map.toml", actor="ann", message="all", **named)
 
     commit = repo.log(limit=1)[0]
     assert report.commit_id == commit.graph_commit_id
@@ -126,13 +131,13 @@ def test_three_formats_one_publish(spark: SparkSession, place: Path, repo: Repos
         DEPENDS: (5, 2, {"malformed": 1, "missing_end": 1, "no_end": 1}, {}),
     }
     _check_aside(report.rejects)
-    assert len(_rejects(place / "aside")) == 14
+    assert len(_rejects(location / "aside")) == 14
     assert any("6 rows read" in line for line in said)
     assert any("not loaded: Arch" in line for line in said)
 
     for each in ("packages.csv", "edges.ndjson", "m.parquet"):
-        (place / each).unlink()
-    again = load(spark, repo.uri, place / "map.toml", **named)
+        (location / each).unlink()
+    again = load(spark, repo.uri, location / "map.toml", **named)
     assert (again.repeated, again.commit_id, again.read) == (True, report.commit_id, 0)
     assert repo.log(limit=1)[0] == commit
 
@@ -153,11 +158,11 @@ def _check_aside(folder: str | None) -> None:
     assert lost == "dst is 'dash', and there is no such node:Package"
 
 
-def _too_many(spark: SparkSession, place: Path, repo: Repository) -> None:
+def _too_many(spark: SparkSession, location: Path, repo: Repository) -> None:
     before = repo.snapshot().version
-    aside = str(place / "aside")
+    aside = str(location / "aside")
     with pytest.raises(TooManyRejects) as caught:
-        load(spark, repo.uri, place / "map.toml", rejects=aside, max_rejects="40%")
+        load(spark, repo.uri, location / "map.toml", rejects=aside, max_rejects="40%")
     error = caught.value
     assert (error.read, error.rejected) == (15, 7)
     assert "node:Package: 1 malformed, 1 no_id, 2 unfit" in error.counts
@@ -170,18 +175,18 @@ def _dict(*tables: dict[str, Any]) -> dict[str, Any]:
     return {"tables": list(tables), "max_rejects": 9}
 
 
-def test_modes_and_duplicates(spark: SparkSession, place: Path, repo: Repository) -> None:
+def test_modes_and_duplicates(spark: SparkSession, location: Path, repo: Repository) -> None:
     """An upsert keeps what is not given; the first by an order is taken; edges see what is left."""
-    (place / "p.ndjson").write_text(
+    (location / "p.ndjson").write_text(
         '{"id": "old", "name": "new", "v": 1}\n{"id": "n", "name": "n1", "v": 9}\n'
         '{"id": "n", "name": "n2", "v": 10}\n{"id": "n", "name": "n3", "v": null}\n'
     )
-    (place / "m.csv").write_text("id,since\na,2020-01-31\nb,\na,2020-01-30\nc,x\n")
-    (place / "e.tsv").write_text(
+    (location / "m.csv").write_text("id,since\na,2020-01-31\nb,\na,2020-01-30\nc,x\n")
+    (location / "e.tsv").write_text(
         "id\tsrc\tdst\nf\tn\told\ng\tn\tnobody\ng\tn\tx\nh\tx\tn\nh\tx\tn\n"
     )
     report = load(
-        spark, repo.uri, base=str(place), progress=None, mapping=_dict(
+        spark, repo.uri, base=str(location), progress=None, mapping=_dict(
             {"table": PACKAGE, "files": "p.ndjson", "mode": "upsert", "duplicates": "first",
              "order_by": "v desc", "schema": "id string, name string, v int"},
             {"table": MAINTAINER, "files": "m.csv", "mode": "overwrite"},
@@ -202,23 +207,23 @@ def test_modes_and_duplicates(spark: SparkSession, place: Path, repo: Repository
     assert report.rejects is None
 
 
-def test_appending_what_is_there(spark: SparkSession, place: Path, repo: Repository) -> None:
+def test_appending_what_is_there(spark: SparkSession, location: Path, repo: Repository) -> None:
     """It is rejected; and where nothing is left, nothing is published. Ends can be insisted on."""
-    (place / "p.csv").write_text("id,name\nold,again\n")
-    (place / "e.csv").write_text("src,dst\nold,nobody\n")
+    (location / "p.csv").write_text("id,name\nold,again\n")
+    (location / "e.csv").write_text("src,dst\nold,nobody\n")
     before = repo.snapshot().version
     mapping = _dict({"table": PACKAGE, "files": "p.csv"})
-    report = load(spark, repo.uri, mapping, base=str(place))
+    report = load(spark, repo.uri, mapping, base=str(location))
     assert report.tables[PACKAGE].rejected == {"exists": 1}
     assert _rows(repo, PACKAGE)["old"]["name"] == "old"
     mapping = _dict({"table": DEPENDS, "files": "e.csv", "missing_ends": "fail"})
     with pytest.raises(DanglingEdges, match="nobody"):
-        load(spark, repo.uri, mapping, base=str(place))
+        load(spark, repo.uri, mapping, base=str(location))
     assert _rows(repo, DEPENDS).keys() == {"e"}
     assert repo.snapshot().version - before <= 1
 
 
-def test_a_mapping_that_does_not_fit(spark: SparkSession, place: Path, repo: Repository) -> None:
+def test_a_mapping_that_does_not_fit(spark: SparkSession, location: Path, repo: Repository) -> None:
     """All problems of all tables at once, before any row is read."""
     mapping = _dict(
         {"table": "node:Pakage", "files": "packages.csv"},
@@ -229,7 +234,7 @@ def test_a_mapping_that_does_not_fit(spark: SparkSession, place: Path, repo: Rep
          "duplicates": "first", "order_by": "version"},
     )  # fmt: skip
     with pytest.raises(InvalidMapping) as caught:
-        load(spark, repo.uri, mapping, base=str(place))
+        load(spark, repo.uri, mapping, base=str(location))
     told = "\n".join(caught.value.problems)
     for words in (
         "tables[0].table 'node:Pakage' is not in the graph (did you mean 'node:Package'?)",
@@ -248,39 +253,41 @@ def test_a_mapping_that_does_not_fit(spark: SparkSession, place: Path, repo: Rep
     assert len(caught.value.problems) == 11
 
 
-def test_what_spark_cannot_do_is_told(spark: SparkSession, place: Path, repo: Repository) -> None:
+def test_what_spark_cannot_do_is_told(
+    spark: SparkSession, location: Path, repo: Repository
+) -> None:
     """An expression that raises, and CSV files with other columns; nothing is published."""
     before = repo.snapshot().version
     sized = {"name": "Package", "size": {"expr": "cast(Size as int)"}}
     mapping = _dict({"table": PACKAGE, "files": "packages.csv", "id": "{name}", "columns": sized})
     with pytest.raises(LoadFailed, match=r"CAST_INVALID_INPUT.*try_"):
-        load(spark, repo.uri, mapping, base=str(place))
-    (place / "b.csv").write_text("Size,Package,Arch\n1,zip,amd64\n")
+        load(spark, repo.uri, mapping, base=str(location))
+    (location / "b.csv").write_text("Size,Package,Arch\n1,zip,amd64\n")
     columns = {"name": "Package", "size": "Size"}
     mapping = _dict({"table": PACKAGE, "files": "*.csv", "id": "{name}", "columns": columns})
     with pytest.raises(LoadFailed, match=r"header does not conform.*b\.csv"):
-        load(spark, repo.uri, mapping, base=str(place))
+        load(spark, repo.uri, mapping, base=str(location))
     assert repo.snapshot().version == before
 
 
 def test_what_does_not_add_up_is_not_published(
-    spark: SparkSession, place: Path, repo: Repository, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, location: Path, repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where fewer rows are written than were good, the load fails."""
-    (place / "m.csv").write_text("id\na\nb\n")
-    whole = Judged.good.fget
+    (location / "m.csv").write_text("id\na\nb\n")
+    whole = ValidatedRows.good.fget
     assert whole is not None
-    monkeypatch.setattr(Judged, "good", property(lambda rows: whole(rows).limit(1)))
+    monkeypatch.setattr(ValidatedRows, "good", property(lambda rows: whole(rows).limit(1)))
     with pytest.raises(LoadFailed, match="2 rows are good, and written were 1"):
-        load(spark, repo.uri, _dict({"table": MAINTAINER, "files": "m.csv"}), base=str(place))
+        load(spark, repo.uri, _dict({"table": MAINTAINER, "files": "m.csv"}), base=str(location))
     assert _rows(repo, MAINTAINER) == {}
 
 
 def test_numbers_of_ndjson_keep_their_digits(spark: SparkSession, tmp_path: Path) -> None:
     """They are text until they are compared with what the table wants, in lists, too."""
     (tmp_path / "a.json").write_text('{"n": 12345678901234567890.10, "l": [1.50], "b": true}\n')
-    table = parsed({"tables": [{"table": PACKAGE, "files": "a.json"}]}).tables[0]
-    source = opened(spark, table, str(tmp_path))
+    table = parse_mapping({"tables": [{"table": PACKAGE, "files": "a.json"}]}).tables[0]
+    source = open_source(spark, table, str(tmp_path))
     row = source.frame.select(source.row.alias("row")).collect()[0].row.asDict()
     assert row == {"n": "12345678901234567890.10", "l": ["1.50"], "b": "true"}
 
@@ -292,9 +299,9 @@ def test_which_row_is_the_first_is_not_where_it_stands(spark: SparkSession, tmp_
     for number, listed in enumerate((rows, rows[::-1])):
         (tmp_path / f"{number}.csv").write_text("".join(["id,name,v\n", *listed]))
         given = {"table": PACKAGE, "files": f"{number}.csv", "order_by": "v"}
-        mapping = parsed({"tables": [{**given, "duplicates": "first"}]})
-        good = judged(fitted(spark, mapping, SCHEMA, str(tmp_path))[0])
-        one = settled(good, Ids(repeated(good.good), 1))
+        mapping = parse_mapping({"tables": [{**given, "duplicates": "first"}]})
+        good = validate_rows(resolve_mapping(spark, mapping, SCHEMA, str(tmp_path))[0])
+        one = resolve_duplicates(good, IdSet(find_repeated(good.good), 1))
         found.append([row.name for row in one.good.collect()])
     assert found[0] == found[1]
     assert len(found[0]) == 1

@@ -15,7 +15,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.types import DataType
 
-from omnigraph_spark._jobs.loading.casting import Unfit, cast
+from omnigraph_spark._jobs.load.column_casts import IncompatibleTypes, cast_column
 
 pytestmark = pytest.mark.spark
 
@@ -115,7 +115,7 @@ def become(spark: SparkSession) -> list[list[Any]]:
 
 def _casting(found: DataType, wanted: pa.DataType) -> Callable[[Column], Column]:
     def casting(given: Column) -> Column:
-        made = cast(given, found, wanted)
+        made = cast_column(given, found, wanted)
         fits = F.lit(True) if made.fits is None else made.fits
         return F.struct(made.value.alias("value"), fits.alias("fits"))
 
@@ -140,5 +140,5 @@ def test_what_would_have_to_be_interpreted_is_for_an_expression(
 ) -> None:
     """It is told before any row is read."""
     found = spark.createDataFrame([], f"given {kind}").schema[0].dataType
-    with pytest.raises(Unfit):
-        cast(F.col("given"), found, wanted)
+    with pytest.raises(IncompatibleTypes):
+        cast_column(F.col("given"), found, wanted)

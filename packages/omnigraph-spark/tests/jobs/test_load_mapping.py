@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 
-from omnigraph_spark._jobs.loading.mapping import Allowed, Expression, Name, Order, Template
-from omnigraph_spark._jobs.loading.parsing import allowed, parsed, read_mapping
-from omnigraph_spark._jobs.loading.report import LoadedTable, LoadReport
-from omnigraph_spark._jobs.loading.sources import paths_of
-from omnigraph_spark._jobs.loading.texts import format_of, name_or_template
+from omnigraph_spark._jobs.load.load_mapping import (
+    ColumnName,
+    Expression,
+    RejectLimit,
+    SortKey,
+    Template,
+)
+from omnigraph_spark._jobs.load.load_result import LoadedTable, LoadReport
+from omnigraph_spark._jobs.load.mapping_parser import parse_mapping, parse_max_rejects, read_mapping
+from omnigraph_spark._jobs.load.mapping_syntax import guess_format, parse_source
+from omnigraph_spark._jobs.load.source_files import paths_of
 from omnigraph_spark.errors import InvalidMapping
 
 NODE: dict[str, Any] = {"table": "node:Package", "files": "packages.csv"}
@@ -49,23 +55,23 @@ def test_what_is_said_is_read(tmp_path: Path) -> None:
     found, folder = read_mapping(tmp_path / "map.toml")
     node, edge = found.tables
     assert folder == str(tmp_path)
-    assert found.max_rejects == Allowed(share=0.015)
+    assert found.max_rejects == RejectLimit(share=0.015)
     assert (node.table, node.format, node.mode) == ("node:Package", "parquet", "upsert")
     assert node.options == {"mergeSchema": "false", "n": "3"}
-    assert node.id == Template((Name("name"), "@", "{", Name("architecture"), "}"))
-    assert node.order_by == (Order("version", descending=True), Order("name", descending=False))
+    assert node.id == Template((ColumnName("name"), "@", "{", ColumnName("architecture"), "}"))
+    assert node.order_by == (SortKey("version", descending=True), SortKey("name", descending=False))
     assert node.columns == {
-        "name": Name("Package"),
+        "name": ColumnName("Package"),
         "installed_size": Expression("cast(`Installed-Size` as bigint)"),
     }
     assert node.missing_ends is None
     assert (edge.format, edge.schema, edge.missing_ends) == ("csv", "a string, b string", "fail")
-    assert (edge.src, edge.dst) == (Template((Name("package"),)), Name("dependency"))
+    assert (edge.src, edge.dst) == (Template((ColumnName("package"),)), ColumnName("dependency"))
 
 
 def test_what_is_not_said_has_a_default() -> None:
     """The file's name tells the format; rows are appended, and none may be rejected."""
-    found = parsed({"tables": [NODE, EDGE]})
+    found = parse_mapping({"tables": [NODE, EDGE]})
     node, edge = found.tables
     assert (node.format, edge.format) == ("csv", "ndjson")
     assert (node.mode, node.duplicates, edge.missing_ends) == ("append", "reject", "reject")
@@ -88,13 +94,13 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a mode": ({"tables": [{**NODE, "mode": "upsrt"}]}, ["found 'upsrt'", "'upsert'?"]),
     "a format": ({"tables": [{**NODE, "format": "jsonn"}]}, ["found 'jsonn'", "'ndjson'?"]),
     "no format": ({"tables": [{**NODE, "files": "x"}]}, ["format should be one of parquet, csv"]),
-    "two formats": ({"tables": [{**NODE, "files": ["a.csv", "b.json"]}]}, ["do not tell it"]),
+    "two formats": ({"tables": [{**NODE, "files": ["a.csv", "b.json"]}]}, ["do not determine it"]),
     "ends of a node": (
         {"tables": [{**NODE, "src": "a", "missing_ends": "fail"}]},
         ["src is for edges only", "missing_ends is for edges only"],
     ),
     "an id among columns": (
-        {"tables": [{**NODE, "columns": {"id": "a"}}]}, ["columns.id is no property: say it"],
+        {"tables": [{**NODE, "columns": {"id": "a"}}]}, ["columns.id is no property: set id"],
     ),
     "a column": ({"tables": [{**NODE, "columns": {"a": 3}}]}, ["columns.a should be", "found 3"]),
     "an expression": (
@@ -121,9 +127,9 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("given", "words"), WRONG.values(), ids=WRONG)
 def test_everything_that_is_wrong_is_told_at_once(given: dict[str, Any], words: list[str]) -> None:
-    """Each problem with its place, what is expected, and what was found."""
+    """Each problem with its location, what is expected, and what was found."""
     with pytest.raises(InvalidMapping) as caught:
-        parsed(given)
+        parse_mapping(given)
     for each in words:
         assert each in str(caught.value)
     assert len(caught.value.problems) <= max(len(words), 1)
@@ -141,20 +147,20 @@ def test_a_file_that_is_no_toml(tmp_path: Path, text: str) -> None:
 
 def test_the_small_languages() -> None:
     """Ends of files, shares, templates."""
-    assert [format_of(each) for each in ("a.PQ", "b.csv.GZ", "c.tsv", "d.jsonl", "e.txt")] == [
+    assert [guess_format(each) for each in ("a.PQ", "b.csv.GZ", "c.tsv", "d.jsonl", "e.txt")] == [
         "parquet", "csv", "csv", "ndjson", None,
     ]  # fmt: skip
-    assert allowed("7") == allowed(7) == Allowed(7)
-    assert allowed("25 %").of(10) == 2
-    assert name_or_template("{{x}}{y}") == Template(("{", "x", "}", Name("y")))
+    assert parse_max_rejects("7") == parse_max_rejects(7) == RejectLimit(7)
+    assert parse_max_rejects("25 %").of(10) == 2
+    assert parse_source("{{x}}{y}") == Template(("{", "x", "}", ColumnName("y")))
     with pytest.raises(InvalidMapping, match="max_rejects should be"):
-        allowed("few")
+        parse_max_rejects("few")
 
 
 def test_files_are_relative_to_a_folder() -> None:
     """But for those that have a root, or say in which store they are."""
     files = ["a/*.csv", "/b.csv", "s3a://bucket/c.csv", "file:/d.csv"]
-    table = parsed({"tables": [{**NODE, "files": files}]}).tables[0]
+    table = parse_mapping({"tables": [{**NODE, "files": files}]}).tables[0]
     assert paths_of(table, "s3a://x/") == ["s3a://x/a/*.csv", *files[1:]]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import random
 import re
 from collections import Counter, defaultdict
@@ -17,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from sizes import sized
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_spark.jobs import LoadReport, load
 
 pytestmark = pytest.mark.spark
 
-_SEEDS = range(12) if os.environ.get("OMNIGRAPH_FULL_SIZE") else range(1)
+_SEEDS = range(sized(1, 12))
 _ROWS = 400
 _FORMATS = ("csv", "ndjson", "parquet")
 _PROPERTIES = {"n": pa.int16(), "d": pa.decimal128(6, 2), "t": pa.string()}
@@ -137,10 +137,10 @@ def _hashed(src: str, dst: str, n: int | None) -> str:
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:32]
 
 
-def _write(place: Path, kind: str, name: str, rows: list[Row]) -> str:
+def _write(location: Path, kind: str, name: str, rows: list[Row]) -> str:
     half = len(rows) // 2
     for number, part in enumerate((rows[:half], rows[half:])):
-        path = place / f"{name}{number}.{kind}"
+        path = location / f"{name}{number}.{kind}"
         if kind == "parquet":
             pq.write_table(pa.Table.from_pylist(part), path)
         elif kind == "ndjson":

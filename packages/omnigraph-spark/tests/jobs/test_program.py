@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from spark_graph import PERSON, made
 from standalone import submitted
 
-from omnigraph_spark._jobs.arguments import parser
-from omnigraph_spark._jobs.program import ran
+from omnigraph_spark._program.job_arguments import make_parser
+from omnigraph_spark._program.job_program import run_job
 
 
 @attrs.frozen
@@ -27,7 +27,7 @@ class Program:
 
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         """Give its status, its output, and what it told on the way."""
-        status = ran([*map(str, arguments)], lambda _: nullcontext(self.spark))
+        status = run_job([*map(str, arguments)], lambda _: nullcontext(self.spark))
         found = self.captured.readouterr()
         return status, found.out, found.err
 
@@ -56,7 +56,7 @@ def test_wrong_words() -> None:
 
 def test_help() -> None:
     """Every job says what it takes, and where spark-submit finds the program."""
-    text = parser().format_help()
+    text = make_parser().format_help()
     for job in ("load", "merge", "diff", "verify", "optimize", "export"):
         assert f"\n    {job} " in text
     done = process("export", "--help")
@@ -69,7 +69,7 @@ def test_help() -> None:
 
 @pytest.mark.spark
 def test_submitted_to_a_cluster(tmp_path: Path, cluster: str) -> None:
-    """A place need not be absolute, the status is that of the job, and the report comes last."""
+    """A location need not be absolute, the status is that of the job, and the report comes last."""
     where = process("--where").stdout.strip()
     with made(tmp_path / "repo") as repo:
         with repo.transaction(check_edges=False) as tx:

@@ -28,6 +28,8 @@ MOST_TIMES_SLOWER = 2.0 if FULL else 8.0
 LEAST_TIMES_FASTER = 5.0 if FULL else 0.2
 RUNS = 3
 KNOWS = "edge:Knows"
+# It compares times, so it needs a machine without other work.
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @attrs.frozen
@@ -54,16 +56,16 @@ def edges(first: int, count: int) -> pa.Table:
 @pytest.fixture(scope="module")
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """A repository, and Parquet files that Spark wrote of it."""
-    place = tmp_path_factory.mktemp("speed")
+    location = tmp_path_factory.mktemp("speed")
     properties = {"weight": pa.float64(), "n": pa.int64()}
     knows = EdgeType("Knows", "P", "P", properties)
     schema = GraphSchema(nodes=[NodeType("P")], edges=[knows])
-    with Repository.init(place / "repo", schema, durability="none") as repo:
+    with Repository.init(location / "repo", schema, durability="none") as repo:
         for first in range(0, EDGES, AT_ONCE):
             with repo.transaction(check_edges=False) as tx:
                 tx.append(KNOWS, edges(first, AT_ONCE))
         repo.optimize()
-        parquet = str(Path(place, "parquet"))
+        parquet = str(Path(location, "parquet"))
         load(spark, repo, KNOWS).write.parquet(parquet)
         yield Both(repo, parquet, edges(EDGES // 3, 1)["id"][0].as_py())
 

@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spark_graph import CITY, ids, made
 from standalone import submitted
 
 from omnigraph_l2 import Repository
 from omnigraph_testing import S3Store, sample_graph
 
 PROGRAM = Path(__file__).parent.parent / "shared" / "readingjob.py"
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.01",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10",
+}
 WANTED = {
     "people": ["ann", "bob", "eve"],
     "old": 1,
@@ -35,12 +42,26 @@ def printed(done: subprocess.CompletedProcess[str], secret: str | None = None) -
 
 
 @pytest.mark.spark
-def test_on_a_standalone_cluster_and_s3(s3_store: S3Store, cluster: str) -> None:
-    """Two executors read what the driver pinned; nobody registered the format, or logs a secret."""
-    storage = dict(s3_store.storage_options)
-    with sample_graph(s3_store.uri("graph"), storage) as repo:
-        done = submitted(cluster, str(PROGRAM), "submitted", repo.uri, json.dumps(storage))
+def test_on_a_standalone_cluster_and_s3(s3_store: S3Store, cluster: str, tmp_path: Path) -> None:
+    """Executors read what the driver pinned, without registering the format or logging a secret.
+
+    Where tasks run twice at once, as with speculation, one of both attempts counts.
+    """
+    storage, marks = dict(s3_store.storage_options), tmp_path / "marks"
+    marks.mkdir()
+    with sample_graph(s3_store.uri("graph"), storage) as repo, made(tmp_path / "repo") as written:
+        done = submitted(
+            cluster, str(PROGRAM), "submitted", repo.uri, json.dumps(storage), written.uri, marks,
+            settings=SPECULATION,
+        )  # fmt: skip
         assert printed(done, storage["aws_secret_access_key"]) == WANTED
+        names = ("append-", "upsert-", "together-")
+        attempts = {f"{name} {attempt}" for name in names for attempt in (0, 1)}
+        assert {each.name for each in marks.iterdir()} >= attempts
+        wanted = {f"{name}{number}" for name in names for number in range(400)}
+        assert set(ids(written, CITY).split()) == wanted
+        written.flush()
+        assert [each for each in written.verify().findings if each.severity.value != "info"] == []
 
 
 @pytest.mark.spark

@@ -54,7 +54,7 @@ def test_wrong_reads(
 
 
 def test_no_repository(spark: SparkSession, omnigraph_repo: Repository) -> None:
-    """It is told which place was looked at."""
+    """It is told which location was looked at."""
     with pytest.raises(PySparkException) as told:
         load(spark, f"{omnigraph_repo.uri}-not", PERSON)
     assert isinstance(cause_of(told.value), RepositoryNotFound)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.types import StructType
 from reading import as_spark_has_it, load, rows
+from sizes import sized
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_testing.strategies import batches, property_types, schemas
 
-EXAMPLES = 60 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 6
+EXAMPLES = sized(3, 60)
 PERSON, KNOWS = "node:Person", "edge:Knows"
 
 
@@ -125,7 +125,7 @@ def test_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A place for each example."""
+    """A location for each example."""
     root = tmp_path_factory.mktemp("examples")
     return (root / f"repo-{number}" for number in range(1_000_000))
 

@@ -16,19 +16,19 @@ from spark_graph import PERSON, made
 
 import omnigraph_spark
 from omnigraph_spark import jobs
-from omnigraph_spark._session import sockets
-from omnigraph_spark._session.java import check_java, major_version
-from omnigraph_spark._writing.frames import mapped
-from omnigraph_spark._writing.tasks import Reading
+from omnigraph_spark._session import unix_sockets as sockets
+from omnigraph_spark._session.java_version import check_java, parse_version
+from omnigraph_spark._write.executor_tasks import FragmentScan
+from omnigraph_spark._write.frame_tasks import map_batches
 from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
 
 
-def program(place: Path, script: str) -> Path:
+def program(location: Path, script: str) -> Path:
     """Make a program out of a shell script."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"#!/bin/sh\n{script}\n")
-    place.chmod(0o755)
-    return place
+    location.parent.mkdir(parents=True, exist_ok=True)
+    location.write_text(f"#!/bin/sh\n{script}\n")
+    location.chmod(0o755)
+    return location
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def program(place: Path, script: str) -> Path:
 )
 def test_the_version_of_java(told: str, version: int | None) -> None:
     """It is read from what Java says of itself."""
-    assert major_version(told) == version
+    assert parse_version(told) == version
 
 
 def test_java_that_cannot_be_used(tmp_path: Path) -> None:
@@ -57,10 +57,10 @@ def test_java_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(JavaUnusable, match="found Java 11"):
         check_java({"JAVA_HOME": str(tmp_path)})
     program(java, "exit 3")
-    with pytest.raises(JavaUnusable, match="does not tell its version"):
+    with pytest.raises(JavaUnusable, match="does not print its version"):
         check_java({"JAVA_HOME": str(tmp_path)})
     java.write_bytes(b"\x7fELF nothing that runs")
-    with pytest.raises(JavaUnusable, match=r"does not (run|tell)"):
+    with pytest.raises(JavaUnusable, match=r"does not (run|print)"):
         check_java({"JAVA_HOME": str(tmp_path)})
 
 
@@ -129,14 +129,14 @@ def test_who_says_how_processes_talk_is_obeyed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is set beside what the caller sets, or where a socket's name would be too long."""
-    assert not sockets.local_sockets({"spark.python.unix.domain.socket.enabled": "false"})
-    assert not sockets.local_sockets({"spark.python.unix.domain.socket.dir": "/somewhere"})
+    assert not sockets.socket_settings({"spark.python.unix.domain.socket.enabled": "false"})
+    assert not sockets.socket_settings({"spark.python.unix.domain.socket.dir": "/somewhere"})
     long = tmp_path / ("long" * 20)
     long.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(long))
-    sockets._folder.cache_clear()
-    assert not sockets.local_sockets({})
-    sockets._folder.cache_clear()
+    sockets._make_folder.cache_clear()
+    assert not sockets.socket_settings({})
+    sockets._make_folder.cache_clear()
 
 
 def test_only_workers_of_spark_are_settled(spark: SparkSession, tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_only_workers_of_spark_are_settled(spark: SparkSession, tmp_path: Path) 
         uri = repo.uri
 
     def frozen(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        read = Reading(target, ("id",), ((0,),))
+        read = FragmentScan(target, ("id",), ((0,),))
         rows = sum(map(len, read([pa.record_batch([pa.array([0])], names=["id"])])))
         yield pa.record_batch({"rows": [rows], "n": [gc.get_freeze_count()]})
 
-    told = mapped(spark.range(1), frozen, "rows long, n long").first()
+    told = map_batches(spark.range(1), frozen, "rows long, n long").first()
     assert told is not None
     assert told.rows == 2
     assert told.n > 10_000

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql.streaming.datasource import ReadLimit
 from spark_graph import PERSON
 
-from omnigraph_spark._source.datasource import OmniGraphDataSource
-from omnigraph_spark._streaming.source import StreamSource
+from omnigraph_spark._data_source import OmniGraphDataSource
+from omnigraph_spark._streaming.stream_source import ChangeStreamReader
 
 __all__ = ["Following", "changed"]
 
@@ -28,9 +28,9 @@ class Following:
         self.reader = self._made()
         self.at = self.reader.initialOffset() if at is None else at
 
-    def _made(self) -> StreamSource:
+    def _made(self) -> ChangeStreamReader:
         made = self.source.streamReader(self.schema)
-        assert isinstance(made, StreamSource)
+        assert isinstance(made, ChangeStreamReader)
         return made
 
     def batch(self, limit: ReadLimit | None = None) -> list[Row] | None:

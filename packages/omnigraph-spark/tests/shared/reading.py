@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from omnigraph_l2 import Repository
-from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
+from omnigraph_spark._convert.batch_casts import cast_batch
+from omnigraph_spark._convert.spark_types import arrow_schema, spark_schema
 
 __all__ = ["as_spark_has_it", "load", "rows"]
 

@@ -2,7 +2,8 @@
 
 Called with how it is run (``submitted`` to a cluster, in a session that knows nothing of graphs; or
 ``connect`` for a Spark Connect server that is started beside it, which then writes, too), the
-place, and JSON of storage options.
+place, and JSON of storage options; where submitted also with the place of a repository to write to
+with tasks that run twice, and a folder for their marks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import sys
 from typing import Any
 
+import twinsjob
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
@@ -22,7 +25,7 @@ from omnigraph_spark.errors import OutputExists
 CONFIG = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
 
-def main(how: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
+def main(how: str, uri: str, storage: dict[str, str], *twins: str) -> dict[str, Any]:
     """Read, filter, join, count, and run an algorithm."""
     if how == "connect":
         builder: Any = SparkSession.builder.remote("local[2]")
@@ -52,6 +55,9 @@ def main(how: str, uri: str, storage: dict[str, str]) -> dict[str, Any]:
         found["error"] = None if cause is None else cause.kind
     if how == "connect":
         found["written"] = written(spark, uri)
+    if twins:
+        cloudpickle.register_pickle_by_value(twinsjob)  # executors do not have this folder
+        twinsjob.write_twins(spark, *twins)
     spark.stop()
     return found
 
@@ -92,4 +98,4 @@ def written(spark: SparkSession, uri: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]))))  # noqa: T201
+    print(json.dumps(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), *sys.argv[4:])))  # noqa: T201

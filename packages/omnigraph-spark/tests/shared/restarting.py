@@ -26,26 +26,27 @@ _CONFIG = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": 2,
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 
-def arrive(place: Path, start: int, files: int) -> None:
+def arrive(location: Path, start: int, files: int) -> None:
     """Let files with events arrive: each event has a number."""
-    place.mkdir(exist_ok=True)
+    location.mkdir(exist_ok=True)
     for number in range(start, start + files):
         numbers = range(number * EVENTS_OF_A_FILE, (number + 1) * EVENTS_OF_A_FILE)
         rows = [json.dumps({"id": f"n{each}", "age": each}) for each in numbers]
-        hidden = place / f".{number}"
+        hidden = location / f".{number}"
         hidden.write_text("\n".join(rows))
-        hidden.rename(place / f"{number}.json")
+        hidden.rename(location / f"{number}.json")
 
 
-def run(place: str, uri: str, target: str, seed: int | None) -> None:
+def run(location: str, uri: str, target: str, seed: int | None) -> None:
     """Write what has arrived into one graph, and from there into the other; or die on the way."""
     spark = omnigraph_spark.session("restarting", "local[2]", _CONFIG)
-    checkpoints = Path(place) / "checkpoints"
+    checkpoints = Path(location) / "checkpoints"
     arriving = spark.readStream.schema("id string, age int").option("maxFilesPerTrigger", 1)
-    sink = arriving.json(str(Path(place) / "in")).writeStream.format("omnigraph")
+    sink = arriving.json(str(Path(location) / "in")).writeStream.format("omnigraph")
     sink = sink.option("table", PERSON).option("checkpointLocation", str(checkpoints / "1"))
     first = sink.trigger(availableNow=True).start(uri)
     source = spark.readStream.format("omnigraph").option("table", PERSON)

@@ -30,9 +30,9 @@ def knows(name: str, src: str, dst: str) -> Row:
     return {"id": name, "src": src, "dst": dst, "since": 1}
 
 
-def made(place: Path | str, **how: Any) -> Repository:
+def made(location: Path | str, **how: Any) -> Repository:
     """Make a repository with two people who know each other."""
-    repo = Repository.init(place, SCHEMA, **{"durability": "none", **how})
+    repo = Repository.init(location, SCHEMA, **{"durability": "none", **how})
     with repo.transaction() as tx:
         tx.append(PERSON, [person("a", 1), person("b", 2)])
         tx.append(KNOWS, [knows("e", "a", "b")])

@@ -30,6 +30,8 @@ _CONFIG = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
     "spark.speculation": True,
     "spark.task.maxFailures": 4,
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
 }
 

@@ -28,11 +28,13 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": _LOCAL,
     "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 
 @contextmanager
-def standalone(place: Path) -> Iterator[str]:
+def standalone(location: Path) -> Iterator[str]:
     """Start one; give its master."""
     with ExitStack() as running:
         listening = ["--host", _LOCAL, "--port", "0", "--webui-port", "0"]
@@ -41,7 +43,7 @@ def standalone(place: Path) -> Iterator[str]:
         )
         for host in _HOSTS:
             small = ["--webui-port", "0", "--cores", "1", "--memory", "1g", "--host", host]
-            folder = ["--work-dir", str(place / host)]
+            folder = ["--work-dir", str(location / host)]
             running.enter_context(
                 _started("worker.Worker", *small, *folder, master, until="(registered with master)")
             )

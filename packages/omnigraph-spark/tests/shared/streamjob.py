@@ -13,13 +13,13 @@ __all__ = ["stream"]
 
 
 def stream(
-    spark: SparkSession | None, uri: str, place: Path, mode: str = "append", **options: str
+    spark: SparkSession | None, uri: str, location: Path, mode: str = "append", **options: str
 ) -> None:
     """Write what has arrived; without a session, in one of its own."""
     if spark is None:
         config = {"spark.ui.enabled": False, "spark.sql.shuffle.partitions": 2}
         spark = omnigraph_spark.session("stream", "local[2]", config)
-    source = spark.readStream.schema("id string, age int").json(str(place / "in"))
+    source = spark.readStream.schema("id string, age int").json(str(location / "in"))
     if mode == "complete":
         source = source.groupBy("id").agg({"age": "max"}).withColumnRenamed("max(age)", "age")
     sink = (
@@ -28,5 +28,5 @@ def stream(
         .option("table", PERSON)
         .options(**options)
     )
-    sink = sink.option("checkpointLocation", str(place / "checkpoint"))
+    sink = sink.option("checkpointLocation", str(location / "checkpoint"))
     sink.trigger(availableNow=True).start(uri).awaitTermination()

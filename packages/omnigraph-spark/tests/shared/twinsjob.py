@@ -1,11 +1,7 @@
-"""A program some of whose tasks run twice at once: Spark starts a second attempt of slow ones.
-
-Called with the place of a repository, and a folder for marks.
-"""
+"""Writes some of whose tasks run twice at once: Spark starts a second attempt of slow ones."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +12,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 import omnigraph_spark
+
+__all__ = ["write_twins"]
 
 
 @attrs.frozen
@@ -50,17 +48,11 @@ def rows(spark: SparkSession, marks: str, name: str) -> DataFrame:
     return made.mapInArrow(Twins(marks, name), made.schema)
 
 
-def main(uri: str, marks: str) -> None:
+def write_twins(spark: SparkSession, uri: str, marks: str) -> None:
     """Write by the format, and in a transaction."""
-    spark = SparkSession.builder.getOrCreate()
     for mode in ("append", "upsert"):
         frame = rows(spark, marks, f"{mode}-")
         options = {"table": "node:City", "write_mode": mode}
         frame.write.format("omnigraph").options(**options).mode("append").save(uri)
     with omnigraph_spark.transaction(spark, uri) as tx:
         tx.append("node:City", rows(spark, marks, "together-"))
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -16,11 +15,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import datasource as pushed
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from reading import load, rows
+from sizes import sized
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
-from omnigraph_spark._source.filters import push
+from omnigraph_spark._read.filter_pushdown import push_filters
 
-EXAMPLES = 40 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 4
+EXAMPLES = sized(3, 40)
 THING = "node:Thing"
 NAN, INFINITE = float("nan"), float("inf")
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -63,13 +63,13 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     """A table with each awkward value in some row, an index over text and one over numbers."""
     types = {name: type_ for name, (type_, _) in VALUES.items()}
     declared = NodeType("Thing", types, indexes={"text": "btree", "number": "btree"})
-    place = tmp_path_factory.mktemp("things") / "repo"
+    location = tmp_path_factory.mktemp("things") / "repo"
     longest = max(len(values) for _, values in VALUES.values())
     columns = {
         name: pa.array([values[row % len(values)] for row in range(longest)], type_)
         for name, (type_, values) in VALUES.items()
     }
-    with Repository.init(place, GraphSchema(nodes=[declared]), durability="none") as repo:
+    with Repository.init(location, GraphSchema(nodes=[declared]), durability="none") as repo:
         for start in ("a", "b"):
             with repo.transaction() as tx:
                 ids = pa.array([f"{start}{row}" for row in range(longest)])
@@ -166,7 +166,7 @@ def test_lance_keeps_what_spark_keeps(
     snapshot = things.snapshot()
     schema = snapshot.dataset(THING).schema
     for number, each in enumerate(map(as_pushed, drawn)):
-        told = push([each], schema)
+        told = push_filters([each], schema)
         if told.sql is None:
             assert told.left == (each,)
             continue
@@ -201,14 +201,14 @@ NOT_SAID = [
 @pytest.mark.parametrize(("filter_", "sql"), SAID, ids=str)
 def test_how_it_is_said(things: Repository, filter_: pushed.Filter, sql: str) -> None:
     """Quoted, and Spark need not look again."""
-    told = push([filter_], things.snapshot().dataset(THING).schema)
+    told = push_filters([filter_], things.snapshot().dataset(THING).schema)
     assert (told.sql, told.left) == (sql, ())
 
 
 @pytest.mark.parametrize("filter_", NOT_SAID, ids=str)
 def test_what_is_left_to_spark(things: Repository, filter_: pushed.Filter) -> None:
     """What Lance has not, or means otherwise."""
-    told = push([filter_], things.snapshot().dataset(THING).schema)
+    told = push_filters([filter_], things.snapshot().dataset(THING).schema)
     assert (told.sql, told.left) == (None, (filter_,))
 
 

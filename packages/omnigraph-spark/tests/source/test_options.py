@@ -10,14 +10,14 @@ import pytest
 
 from omnigraph_l2.errors import DataProblem, InvalidData, UnknownTable
 from omnigraph_spark import cause_of
-from omnigraph_spark._errors.carrying import Carried, carrying
-from omnigraph_spark._options import read_options
+from omnigraph_spark._convert.error_transport import TransportedError, transport_errors
+from omnigraph_spark._options.read_options import parse_read_options
 from omnigraph_spark.errors import InvalidOptions
 
 
 def test_what_can_be_said() -> None:
     """Names in any case; the secrets of the store are in no text."""
-    found = read_options(
+    found = parse_read_options(
         {
             "path": "s3://b/graph",
             "Table": "node:Person",
@@ -30,17 +30,17 @@ def test_what_can_be_said() -> None:
     assert found.as_of == datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
     assert found.columns == ("a,b", "c")
     assert found.pushdown
-    assert found.place.storage == {"aws_secret_access_key": "hush"}
+    assert found.location.storage == {"aws_secret_access_key": "hush"}
     assert "hush" not in repr(found)
     plain = {"path": "p", "table": "t"}
-    assert read_options(plain | {"columns": "a, b"}).columns == ("a", "b")
-    assert read_options(plain | {"columns": ""}).columns == ()
+    assert parse_read_options(plain | {"columns": "a, b"}).columns == ("a", "b")
+    assert parse_read_options(plain | {"columns": ""}).columns == ()
 
 
 def test_every_problem_is_told_at_once() -> None:
     """With what is allowed and what was found; a secret is not found."""
     with pytest.raises(InvalidOptions) as told:
-        read_options(
+        parse_read_options(
             {
                 "tabel": "node:Person",
                 "version": "seven",
@@ -55,9 +55,9 @@ def test_every_problem_is_told_at_once() -> None:
     text = str(told.value)
     for word in ("tabel", "seven", "zone", "partition_rows", "perhaps", "columns", "branch"):
         assert word in text
-    assert "there is no place" in text
+    assert "the location is missing" in text
     assert "'table' is missing" in text
-    assert "'version' and 'as_of' are given" in text
+    assert "'version' and 'as_of' cannot be combined" in text
     assert "hush" not in text
 
 
@@ -71,7 +71,7 @@ def test_every_problem_is_told_at_once() -> None:
 )
 def test_errors_are_found_again_in_text(error: UnknownTable) -> None:
     """Whatever Spark writes around it; and nothing is found where nothing is."""
-    with pytest.raises(Carried) as told, carrying():
+    with pytest.raises(TransportedError) as told, transport_errors():
         raise error
     wrapped = RuntimeError(f"Traceback\n  {pickle.loads(pickle.dumps(told.value))}\n\tat java.lang")
     found = cause_of(wrapped)

@@ -35,10 +35,10 @@ def changes(spark: SparkSession, repo: Repository, **options: Any) -> DataFrame:
     return source.options(**options).load(repo.uri)
 
 
-def follow(stream: DataFrame, each: Each, place: Path) -> None:
+def follow(stream: DataFrame, each: Each, location: Path) -> None:
     """Do something with each batch, until there is nothing new."""
     writer = stream.writeStream.foreachBatch(each)
-    writer = writer.option("checkpointLocation", str(place / "checkpoint"))
+    writer = writer.option("checkpointLocation", str(location / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination()
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from restarting import EVENTS_OF_A_FILE, arrive, run
+from sizes import sized
 from spark_graph import KNOWS, PERSON, ids, made
 
 from omnigraph_testing import Crash
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
-RESTARTS = 20 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 4
+RESTARTS = sized(2, 20)
 FILES = 3
 # When a run counts as hung: before pytest does, whose patience is an hour at full size.
-_DEADLINE = 3_000.0 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 300.0
+_DEADLINE = sized(300.0, 3_000.0)
 
 
-def test_each_event_once(crash: Crash, tmp_path: Path) -> None:
+def test_each_event_once(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Whatever was killed when; what a reader sees of the two tables always belongs together."""
     with made(tmp_path / "repo") as repo, made(tmp_path / "target") as target:
         killed = 0
         for restart in range(RESTARTS):
             arrive(tmp_path / "in", restart * FILES, FILES)
-            outcome = crash.run(
+            outcome = omnigraph_crash.run(
                 run, str(tmp_path), repo.uri, target.uri, restart, deadline=_DEADLINE
             )
             assert outcome.killed or outcome.finished, outcome.detail
@@ -34,7 +34,9 @@ def test_each_event_once(crash: Crash, tmp_path: Path) -> None:
             people = {row["id"] for row in snapshot.read(PERSON, ["id"]).to_pylist()} - {"a", "b"}
             ends = {row["src"] for row in snapshot.read(KNOWS, ["src"]).to_pylist()} - {"a"}
             assert people == ends
-        outcome = crash.run(run, str(tmp_path), repo.uri, target.uri, None, deadline=_DEADLINE)
+        outcome = omnigraph_crash.run(
+            run, str(tmp_path), repo.uri, target.uri, None, deadline=_DEADLINE
+        )
         assert outcome.finished, outcome.detail
         assert killed >= RESTARTS // 2
         events = [f"n{each}" for each in range(RESTARTS * FILES * EVENTS_OF_A_FILE)]

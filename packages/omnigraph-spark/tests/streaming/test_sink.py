@@ -16,21 +16,21 @@ from streamjob import stream
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import InvalidRequest
 from omnigraph_spark import cause_of
-from omnigraph_spark._errors.carrying import Carried
-from omnigraph_spark._streaming.sink import StreamSink
-from omnigraph_spark._types import spark_schema
-from omnigraph_spark._writing.options import stream_options
-from omnigraph_spark._writing.writer import planned
+from omnigraph_spark._convert.error_transport import TransportedError
+from omnigraph_spark._convert.spark_types import spark_schema
+from omnigraph_spark._options.write_options import parse_sink_options
+from omnigraph_spark._streaming.stream_sink import TableStreamWriter
+from omnigraph_spark._write.table_writer import plan_write
 from omnigraph_spark.errors import InvalidOptions
 from omnigraph_testing import AtPoint, Crash
 
 pytestmark = pytest.mark.spark
 
 
-def put(place: Path, name: str, *rows: dict[str, Any]) -> None:
+def put(location: Path, name: str, *rows: dict[str, Any]) -> None:
     """Let a file with rows arrive."""
-    place.mkdir(exist_ok=True)
-    (place / f"{name}.json").write_text("\n".join(map(json.dumps, rows)))
+    location.mkdir(exist_ok=True)
+    (location / f"{name}.json").write_text("\n".join(map(json.dumps, rows)))
 
 
 @pytest.fixture
@@ -75,15 +75,15 @@ def test_complete_results(spark: SparkSession, repo: Repository, tmp_path: Path)
 
 
 @pytest.mark.parametrize("point", ["l2.publish.planned", "l2.publish.visible"])
-def test_killed_in_the_commit(crash: Crash, tmp_path: Path, point: str) -> None:
+def test_killed_in_the_commit(omnigraph_crash: Crash, tmp_path: Path, point: str) -> None:
     """Started again with its checkpoint, it does the batch again: the rows are there once."""
     with made(tmp_path / "repo") as repo:
         put(tmp_path / "in", "1", *({"id": f"n{each}", "age": each} for each in range(100)))
         trouble = {"kill": AtPoint(point), "must_be_killed": False}
-        outcome = crash.run(stream, None, repo.uri, tmp_path, deadline=300, **trouble)
+        outcome = omnigraph_crash.run(stream, None, repo.uri, tmp_path, deadline=300, **trouble)
         assert outcome.killed or outcome.raised, outcome.detail
         assert ("n7" in ids(repo)) == (point == "l2.publish.visible")
-        outcome = crash.run(stream, None, repo.uri, tmp_path, deadline=300)
+        outcome = omnigraph_crash.run(stream, None, repo.uri, tmp_path, deadline=300)
         assert outcome.finished, outcome.detail
         assert len(everything(repo)) == 102
         assert len([each for each in repo.log() if each.operation_hash]) == 1
@@ -103,8 +103,8 @@ def test_options_that_a_stream_has_not(
 def test_a_batch_without_a_name(repo: Repository) -> None:
     """Where no task can tell the query, as outside of a stream, nothing is taken for done."""
     columns = spark_schema(pa.schema([("id", pa.string())]), table_key=PERSON)
-    options = stream_options({"path": repo.uri, "table": PERSON}, overwrite=False)
-    sink = StreamSink(planned(options, columns))
-    with pytest.raises(Carried) as raised:
+    options = parse_sink_options({"path": repo.uri, "table": PERSON}, overwrite=False)
+    sink = TableStreamWriter(plan_write(options, columns))
+    with pytest.raises(TransportedError) as raised:
         sink.write(iter([pa.record_batch({"id": ["c"]})]))
     assert isinstance(cause_of(raised.value), InvalidRequest)

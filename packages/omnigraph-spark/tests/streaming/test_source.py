@@ -16,8 +16,8 @@ from spark_graph import CITY, KNOWS, PERSON, SCHEMA, knows, made, person
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import NotOnBranch, SnapshotExpired, UnknownTable
 from omnigraph_spark import cause_of
-from omnigraph_spark._errors.carrying import Carried
-from omnigraph_spark._source.datasource import OmniGraphDataSource
+from omnigraph_spark._convert.error_transport import TransportedError
+from omnigraph_spark._data_source import OmniGraphDataSource
 from omnigraph_spark.errors import InvalidOptions, StreamColumnsChanged
 
 Row = dict[str, Any]
@@ -83,7 +83,7 @@ def flat(batches: list[list[Row]]) -> list[Row]:
 
 def error_of(call: Any) -> Any:
     """Give the error of the graph that a call of Spark's ends with."""
-    with pytest.raises(Carried) as raised:
+    with pytest.raises(TransportedError) as raised:
         call()
     return cause_of(raised.value)
 
@@ -312,7 +312,7 @@ def test_no_cleanup_takes_what_a_batch_reads(repo: Repository, how: str) -> None
         assert following.reader.latestOffset(now, ReadAllAvailable()) == now  # nothing is left
         following.reader._follower._open()._leases.renew()
         other.cleanup(timedelta(0), dry_run=False)
-        with pytest.raises(Carried) as raised:
+        with pytest.raises(TransportedError) as raised:
             list(following.reader.read(task))
         assert isinstance(cause_of(raised.value), SnapshotExpired)
 
@@ -348,15 +348,15 @@ def test_options_that_are_wrong(repo: Repository) -> None:
     error = error_of(lambda: Following(repo.uri, since="v", max_rows_per_batch="many", **wrong))
     assert isinstance(error, InvalidOptions)
     for part in (
-        "'starting' is snapshot", "'max_commits_per_batch' is", "'max_rows_per_batch' is",
-        "'columns' names none", "no option 'as_of'", "'since' and 'starting'",
+        "invalid 'starting'", "invalid 'max_commits_per_batch'", "invalid 'max_rows_per_batch'",
+        "'columns' is empty", "unknown option 'as_of'", "'since' and 'starting'",
         "'max_commits_per_batch' and 'max_rows_per_batch'",
     ):  # fmt: skip
         assert part in str(error)
     batch = OmniGraphDataSource({"path": repo.uri, "table": PERSON})
     assert "'starting'" in str(error_of(lambda: batch.streamReader(batch.schema())))
     stream = Following(repo.uri, starting="latest").source
-    assert "no option 'starting'" in str(error_of(lambda: stream.reader(stream.schema())))
+    assert "unknown option 'starting'" in str(error_of(lambda: stream.reader(stream.schema())))
     assert "leave .schema" in str(error_of(lambda: stream.streamReader(batch.schema())))
     unknown = error_of(lambda: Following(repo.uri, starting="latest", columns="nick"))
     assert "nick" in str(unknown)

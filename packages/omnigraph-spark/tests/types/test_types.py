@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pyspark.sql import types as sql
 
 from omnigraph_l2.errors import InvalidData
-from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema, written_schema
+from omnigraph_spark._convert.batch_casts import cast_batch
+from omnigraph_spark._convert.spark_types import arrow_schema, schema_for_write, spark_schema
 from omnigraph_spark.errors import InexactValue, UnsupportedTypes
 from omnigraph_testing.strategies import batches, property_types, schemas
 
@@ -72,7 +73,7 @@ def test_what_no_table_can_hold_is_refused_whole() -> None:
     given = {"id": sql.StringType(), "months": sql.CalendarIntervalType(), "inner": spans}
     schema = sql.StructType([sql.StructField(*each) for each in given.items()])
     with pytest.raises(InvalidData) as told:
-        written_schema(schema, table_key=KEY)
+        schema_for_write(schema, table_key=KEY)
     assert told.value.table_key == KEY
     assert [each.column for each in told.value.problems] == ["months", "inner"]
     assert "interval" in told.value.problems[1].problem

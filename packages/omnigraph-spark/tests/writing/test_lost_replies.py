@@ -14,10 +14,10 @@ from spark_graph import PERSON, ids, person
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import CommitOutcomeUnknown
-from omnigraph_spark._types import spark_schema
-from omnigraph_spark._writing import writer as under_test
-from omnigraph_spark._writing.options import write_options
-from omnigraph_spark._writing.writer import TableWriter, planned
+from omnigraph_spark._convert.spark_types import spark_schema
+from omnigraph_spark._options.write_options import parse_write_options
+from omnigraph_spark._write import table_writer as under_test
+from omnigraph_spark._write.table_writer import TableWriter, plan_write
 
 COLUMNS = pa.schema([("id", pa.string()), ("age", pa.int32())])
 
@@ -26,7 +26,7 @@ def plan(repo: Repository, **options: str) -> TableWriter:
     """Plan a write as Spark does: what comes out travels as bytes."""
     given = {"path": repo.uri, "table": PERSON, **options}
     schema = spark_schema(COLUMNS, table_key=PERSON)
-    writer = TableWriter(planned(write_options(given, overwrite=False), schema))
+    writer = TableWriter(plan_write(parse_write_options(given, overwrite=False), schema))
     made: TableWriter = pickle.loads(pickle.dumps(writer))
     return made
 
@@ -49,7 +49,7 @@ def lost(point: str, times: int) -> Iterator[list[str]]:
     def handler(name: str) -> None:
         if name == point and len(seen) < times:
             seen.append(name)
-            raise CommitOutcomeUnknown(place="x", commit_id="y", detail="the reply was lost")
+            raise CommitOutcomeUnknown(location="x", commit_id="y", detail="the reply was lost")
 
     with handling(handler):
         yield seen

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
-
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from sizes import sized
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import InvalidSchema
 from omnigraph_spark import transaction
-from omnigraph_spark._types import arrow_schema, cast_batch, spark_schema
+from omnigraph_spark._convert.batch_casts import cast_batch
+from omnigraph_spark._convert.spark_types import arrow_schema, spark_schema
 from omnigraph_spark.errors import InexactValue, UnsupportedTypes
 from omnigraph_testing import strategies
 
 pytestmark = pytest.mark.spark
 
 THING = "node:Thing"
-_EXAMPLES = 60 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 4
+_EXAMPLES = sized(2, 60)
 
 
 @settings(
@@ -45,12 +45,14 @@ def test_the_same_as_l2(
         _named(data.draw(strategies.tables(columns, max_rows=6)), start) for start in (0, 3)
     )
     gone = first["id"].slice(0, 2).to_pylist()
-    place = tmp_path_factory.mktemp("same")
+    location = tmp_path_factory.mktemp("same")
     try:
-        plain = Repository.init(place / "plain", GraphSchema(nodes=[declared]), durability="none")
+        plain = Repository.init(
+            location / "plain", GraphSchema(nodes=[declared]), durability="none"
+        )
     except InvalidSchema:
         assume(condition=False)
-    by_spark = Repository.init(place / "spark", GraphSchema(nodes=[declared]), durability="none")
+    by_spark = Repository.init(location / "spark", GraphSchema(nodes=[declared]), durability="none")
     with plain, by_spark:
         frames = [_frame(spark, rows, between) for rows in (first, second)]
         with plain.transaction() as tx:

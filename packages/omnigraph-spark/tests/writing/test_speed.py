@@ -156,9 +156,9 @@ def _peak() -> float:
     return int(line.split()[1]) / 1024
 
 
-def test_the_driver_does_not_hold_the_rows(crash: Crash, tmp_path: Path) -> None:
+def test_the_driver_does_not_hold_the_rows(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Thousands of times the rows take some megabytes more, whatever the rows would take."""
     rows = PEOPLE // 4
-    outcome = crash.run(held_by_the_driver, str(tmp_path / "repo"), rows, deadline=570.0)
+    outcome = omnigraph_crash.run(held_by_the_driver, str(tmp_path / "repo"), rows, deadline=570.0)
     print(f"\n{rows} rows: {outcome.value:.0f} MB more in the driver than for 1,000")  # noqa: T201
     assert outcome.value < _MOST_MEGABYTES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -10,6 +9,7 @@ from multiprocessing import get_context
 import pytest
 from l2_writers import adding, changing
 from pyspark.sql import SparkSession
+from sizes import sized
 from spark_graph import KNOWS, PERSON, everything, ids, person
 
 from omnigraph_l2 import Repository
@@ -18,7 +18,7 @@ from omnigraph_spark import SparkTransaction, transaction
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
-_ROUNDS = 20 if os.environ.get("OMNIGRAPH_FULL_SIZE") else 3
+_ROUNDS = sized(2, 20)
 _ROWS = 50
 _ATTEMPTS = 30
 

@@ -26,7 +26,7 @@ from omnigraph_l2.errors import (
     UnknownTable,
 )
 from omnigraph_spark import SparkTransaction, transaction
-from omnigraph_spark._writing import locating
+from omnigraph_spark._write import row_locations as locating
 from omnigraph_spark.errors import NotASession
 
 pytestmark = pytest.mark.spark

@@ -21,7 +21,7 @@ from omnigraph_l2.errors import (
     InvalidData,
     UnknownTable,
 )
-from omnigraph_spark._errors.carrying import cause_of
+from omnigraph_spark._convert.error_transport import cause_of
 from omnigraph_spark.errors import InvalidOptions
 
 pytestmark = pytest.mark.spark
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_told_before_the_first_task(
     wrong = rows.select("id", F.array(marking("age")).alias("age"), F.lit(1).alias("more"))
     with refused(InvalidData, "age", "more", "is no column"):
         save(wrong, repo, PERSON)
-    with refused(InvalidOptions, "no option 'tabel'"):
+    with refused(InvalidOptions, "unknown option 'tabel'"):
         save(rows, repo, PERSON, tabel="x")
     with refused(InvalidData, "id: is missing"):
         save(rows.select("name"), repo, PERSON, write_mode="delete")

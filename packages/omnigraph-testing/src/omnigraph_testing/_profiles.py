@@ -1,9 +1,9 @@
 """Hypothesis profiles ``dev``, ``ci`` and ``nightly``, there whenever hypothesis is.
 
 Hypothesis calls ``register`` itself while it is imported (entry point group ``hypothesis``). So
-nobody pays who does not use hypothesis, and whatever a project registers or loads in its own
+a run without hypothesis pays nothing, and whatever a project registers or loads in its own
 ``conftest.py`` comes later and wins.
-Always: a profile is loaded only if ``HYPOTHESIS_PROFILE`` names one of the three. A name that is
+Invariant: a profile is loaded only if ``HYPOTHESIS_PROFILE`` names one of the three. A name that is
 unknown here is left to the project that knows it.
 """
 

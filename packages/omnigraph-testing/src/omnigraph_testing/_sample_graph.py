@@ -1,6 +1,6 @@
 """A small graph for tests: people, the cities they live in, and whom they know.
 
-Always: the same rows each time, with nulls and letters beyond ASCII among them.
+Invariant: the same rows each time, with nulls and letters beyond ASCII among them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+from omnigraph_testing._extras import needs_graph
 
-from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
+with needs_graph("sample_graph"):
+    import pyarrow as pa
+
+    from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 
 __all__ = ["sample_graph"]
 
@@ -39,7 +42,7 @@ _KNOWS = [{"id": "ann-bob", "src": "ann", "dst": "bob"}]
 
 
 def sample_graph(uri: str | Path, storage_options: Mapping[str, Any] | None = None) -> Repository:
-    """Make a small repository at a place, and give it open: two commits after the first."""
+    """Make a small repository at a location, and give it open: two commits after the first."""
     repository = Repository.init(
         uri, _SCHEMA, storage_options, actor="omnigraph-testing", durability="none"
     )

@@ -1,6 +1,6 @@
-"""Test modules in another process: pytest loads them under names that nobody else can import.
+"""Test modules in another process: pytest loads them under names that are not importable there.
 
-Always: what is described in one process is found under the same names in the other, with the
+Invariant: what is described in one process is found under the same names in the other, with the
 folders above it as packages, because pickle wants them all. Only the standard library is used:
 the other process loads this before anything else.
 """

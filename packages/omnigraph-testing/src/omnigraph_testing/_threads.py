@@ -1,6 +1,6 @@
 """Work in threads of its own, which goes on when its caller does not wait.
 
-Always: each work has a thread to itself, so that works that wait for each other all get on.
+Invariant: each work has a thread to itself, so that works that wait for each other all get on.
 """
 
 from __future__ import annotations

@@ -16,13 +16,12 @@ __all__ = [
     "GatewayFailed",
     "InvalidHistory",
     "InvalidOption",
+    "MissingExtra",
     "NeverKilled",
     "NothingHeld",
     "OmniGraphTestingError",
     "ServerUnavailable",
-    "TracingUnavailable",
     "UnexpectedEnding",
-    "Untraceable",
     "UnusableFunction",
     "WorkerFailed",
 ]
@@ -56,8 +55,24 @@ class InvalidOption(OmniGraphTestingError):
 
 
 @define(kw_only=True, slots=False)
+class MissingExtra(OmniGraphTestingError, ImportError):
+    """A feature needs a module that an extra of omnigraph-testing installs."""
+
+    kind: ClassVar[str] = "missing_extra"
+    feature: str
+    module: str
+    extra: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.feature} needs {self.module}, which is not installed. "
+            f"Run: pip install 'omnigraph-testing[{self.extra}]'"
+        )
+
+
+@define(kw_only=True, slots=False)
 class ServerUnavailable(OmniGraphTestingError):
-    """A real server that a test wanted cannot be started here."""
+    """A server that a test uses cannot be started here, or cannot be reached."""
 
     kind: ClassVar[str] = "server_unavailable"
     server: str
@@ -65,7 +80,7 @@ class ServerUnavailable(OmniGraphTestingError):
     remedy: str
 
     def __str__(self) -> str:
-        return f"The {self.server} server cannot run here: {self.reason}. {self.remedy}"
+        return f"The server {self.server} is unavailable: {self.reason}. {self.remedy}"
 
 
 @define(kw_only=True, slots=False)
@@ -96,7 +111,7 @@ class Aborted(OmniGraphTestingError):
 
 @define(kw_only=True, slots=False)
 class WorkerFailed(OmniGraphTestingError):
-    """A process of a history runner died, hung or never began, and nobody had killed it."""
+    """A process of a history runner died, hung or never began, and the runner had not killed it."""
 
     kind: ClassVar[str] = "worker_failed"
     process: str
@@ -145,7 +160,7 @@ class EndlessPredicate(OmniGraphTestingError):
 
 @define(kw_only=True, slots=False)
 class GatewayFailed(OmniGraphTestingError):
-    """A rule's predicate raised, or the gateway did: what it served meanwhile proves nothing."""
+    """A rule's predicate raised, or the gateway did: what it served until then proves nothing."""
 
     kind: ClassVar[str] = "gateway_failed"
     reasons: tuple[str, ...]
@@ -203,18 +218,18 @@ class CrashDeadline(OmniGraphTestingError):
 
 @define(kw_only=True, slots=False)
 class NeverKilled(OmniGraphTestingError):
-    """A process ended by itself before it came to the place where it should have been killed."""
+    """A process ended by itself before it came to the point where it should have been killed."""
 
     kind: ClassVar[str] = "never_killed"
     what: str
-    place: str
+    point: str
     passed: tuple[str, ...]
     detail: str
 
     def __str__(self) -> str:
         passed = ", ".join(self.passed) or "none"
         return (
-            f"{self.what} should have been killed {self.place}, but never came there: "
+            f"{self.what} should have been killed {self.point}, but never came there: "
             f"{self.detail}. Points it passed: {passed}."
         )
 
@@ -230,34 +245,3 @@ class UnexpectedEnding(OmniGraphTestingError):
 
     def __str__(self) -> str:
         return f"{self.what} should have finished, but it {self.ending}:\n{self.detail}"
-
-
-@define(kw_only=True, slots=False)
-class TracingUnavailable(OmniGraphTestingError):
-    """File operations of a process cannot be seen on this machine."""
-
-    kind: ClassVar[str] = "tracing_unavailable"
-    reason: str
-
-    def __str__(self) -> str:
-        return (
-            f"The file operations of a process cannot be followed here: {self.reason}. It needs "
-            "Linux 5.3 or later on x86_64 or aarch64, with ptrace and seccomp allowed (in a "
-            "container: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined where the default "
-            "forbids them)."
-        )
-
-
-@define(kw_only=True, slots=False)
-class Untraceable(OmniGraphTestingError):
-    """A process changed a file in a way that cannot be recorded, so the trace would be wrong."""
-
-    kind: ClassVar[str] = "untraceable"
-    path: str
-    reason: str
-
-    def __str__(self) -> str:
-        return (
-            f"What the process did to {self.path} cannot be recorded: {self.reason}. "
-            "Leave this file outside the root that is recorded, or write it by other means."
-        )

@@ -9,13 +9,13 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
     from omnigraph_l2 import Repository
-    from omnigraph_testing import Crash, DynamoTable, FaultyS3, S3Server, S3Store
+    from omnigraph_testing import Crash, DynamoTable, FaultyS3, S3Server, S3Store, ServerUnavailable
 
 __all__: list[str] = []
 
@@ -31,27 +31,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "omnigraph_s3, or the environment variable OMNIGRAPH_S3)",
     )
     group.addoption(
-        "--omnigraph-require-s3",
-        action="store_true",
-        default=False,
-        help="fail, instead of skipping, where the S3 server cannot run (as with CI=true)",
+        "--omnigraph-s3-endpoint",
+        metavar="URL",
+        default=None,
+        help="use the S3 server that listens there instead of starting one; credentials come from "
+        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     )
     group.addoption(
-        "--omnigraph-require-tracing",
+        "--omnigraph-s3-bucket",
+        metavar="NAME",
+        default="omnigraph-testing",
+        help="the bucket that tests use there (default omnigraph-testing); created if missing",
+    )
+    group.addoption(
+        "--omnigraph-skip-without-s3",
         action="store_true",
         default=False,
-        help="fail, instead of skipping, where file operations of a process cannot be followed "
-        "(as with CI=true)",
+        help="skip, instead of failing, tests whose server is unavailable (also the ini setting "
+        "omnigraph_skip_without_s3)",
     )
     parser.addini("omnigraph_s3", "which S3 server the fixtures start: seaweedfs or moto")
+    parser.addini(
+        "omnigraph_skip_without_s3", "skip tests whose server is unavailable", "bool", False
+    )
 
 
 @pytest.fixture(scope="session")
-def s3_server(
+def omnigraph_s3_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[S3Server]:
-    """Start a real S3 server, once in a test run, shared by all workers of pytest-xdist."""
+    """Start an S3 server once in a test run, for all workers of xdist, or use an existing one."""
     config = request.config
+    endpoint = config.getoption("--omnigraph-s3-endpoint")
+    if endpoint is not None:
+        yield _connect(endpoint, config)
+        return
     kind = (
         config.getoption("--omnigraph-s3")
         or os.environ.get("OMNIGRAPH_S3")
@@ -63,14 +77,14 @@ def s3_server(
 
 
 @pytest.fixture
-def s3_store(s3_server: S3Server) -> S3Store:
-    """Give the test a fresh prefix on a real S3 server."""
-    return s3_server.store()
+def s3_store(omnigraph_s3_server: S3Server) -> S3Store:
+    """Return a fresh prefix on a real S3 server."""
+    return omnigraph_s3_server.store()
 
 
 @pytest.fixture
 def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
-    """Give the test a fresh prefix on a real S3 server, behind a gateway that can fail."""
+    """Return a fresh prefix on a real S3 server, behind a gateway that can fail."""
     from omnigraph_testing import start_faulty_s3  # noqa: PLC0415
 
     with start_faulty_s3(s3_store) as faulty:
@@ -78,7 +92,7 @@ def faulty_s3(s3_store: S3Store) -> Iterator[FaultyS3]:
 
 
 @pytest.fixture(scope="session")
-def dynamodb_server(
+def omnigraph_dynamodb_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[S3Server]:
     """Start moto's server, which speaks DynamoDB, once in a test run, for all workers."""
@@ -87,42 +101,50 @@ def dynamodb_server(
 
 
 @pytest.fixture
-def dynamodb_table(dynamodb_server: S3Server) -> DynamoTable:
-    """Give the test a fresh DynamoDB table, for places like ``s3+ddb://…``."""
-    from omnigraph_testing._servers._dynamodb import new_table  # noqa: PLC0415
+def omnigraph_dynamodb_table(omnigraph_dynamodb_server: S3Server) -> DynamoTable:
+    """Return a fresh DynamoDB table, for locations like ``s3+ddb://…``."""
+    from omnigraph_testing._servers.dynamodb_table import new_table  # noqa: PLC0415
 
-    return new_table(dynamodb_server)
+    return new_table(omnigraph_dynamodb_server)
 
 
 @pytest.fixture
 def omnigraph_repo(tmp_path: Path) -> Iterator[Repository]:
-    """Give the test a small repository on local disk: people, cities, and edges between them."""
-    from omnigraph_testing import sample_graph  # noqa: PLC0415
+    """Return a small repository on local disk: people, cities, and edges between them."""
+    from omnigraph_testing import MissingExtra  # noqa: PLC0415
 
+    missing = None
+    try:
+        from omnigraph_testing import sample_graph  # noqa: PLC0415
+    except MissingExtra as error:
+        missing = str(error)
+    if missing is not None:
+        pytest.fail(missing, pytrace=False)
     with sample_graph(tmp_path / "omnigraph_repo") as repository:
         yield repository
 
 
 @pytest.fixture
-def crash(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crash:
-    """Run code in a process of its own, kill it at a chosen place, and see what it left."""
-    from omnigraph_testing import Crash, TracingUnavailable  # noqa: PLC0415
+def omnigraph_crash(tmp_path_factory: pytest.TempPathFactory) -> Crash:
+    """Return a runner that executes code in a process of its own and kills it at a location."""
+    from omnigraph_testing import Crash  # noqa: PLC0415
 
-    required = request.config.getoption("--omnigraph-require-tracing")
+    return Crash(tmp_path_factory.mktemp("crash"))
 
-    def unavailable(problem: TracingUnavailable) -> None:
-        if required or os.environ.get("CI") == "true":
-            pytest.fail(str(problem), pytrace=False)
-        pytest.skip(str(problem))
 
-    return Crash(tmp_path_factory.mktemp("crash"), unavailable=unavailable)
+def _connect(endpoint: str, config: pytest.Config) -> S3Server:
+    from omnigraph_testing import ServerUnavailable, connect_s3  # noqa: PLC0415
+
+    try:
+        return connect_s3(endpoint, bucket=config.getoption("--omnigraph-s3-bucket"))
+    except ServerUnavailable as error:
+        _fail_or_skip(error, config)
 
 
 @contextlib.contextmanager
 def _server(
     kind: str, config: pytest.Config, factory: pytest.TempPathFactory
 ) -> Iterator[S3Server]:
-    """Start a server, or skip; where it must run, fail."""
     from omnigraph_testing import ServerUnavailable, start_s3  # noqa: PLC0415
 
     with contextlib.ExitStack() as stack:
@@ -130,12 +152,17 @@ def _server(
             server = stack.enter_context(
                 start_s3(kind, directory=_shared_directory(config, factory))
             )
-        except ServerUnavailable as exc:
-            must_run = config.getoption("--omnigraph-require-s3") or os.environ.get("CI") == "true"
-            if must_run:
-                pytest.fail(str(exc), pytrace=False)
-            pytest.skip(str(exc))
+        except ServerUnavailable as error:
+            _fail_or_skip(error, config)
         yield server
+
+
+def _fail_or_skip(error: ServerUnavailable, config: pytest.Config) -> NoReturn:
+    """Fail; skip only if the project asked for that."""
+    option, ini = "--omnigraph-skip-without-s3", "omnigraph_skip_without_s3"
+    if config.getoption(option) or config.getini(ini):
+        pytest.skip(str(error))
+    pytest.fail(f"{error} ({option} skips such tests.)", pytrace=False)
 
 
 def _shared_directory(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:

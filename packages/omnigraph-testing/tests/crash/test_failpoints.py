@@ -76,7 +76,7 @@ def test_a_plan_that_makes_no_sense_is_said_to_be_one(text: str) -> None:
 
 def test_nobody_listens_unless_asked() -> None:
     """A plain process has no handler, so that a failpoint is one comparison."""
-    code = "import omnigraph_l1._failpoints as f; print(f._handler)"
+    code = "import omnigraph_l1.failpoints as f; print(f._handler)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert found.stdout.strip() == "None"
 

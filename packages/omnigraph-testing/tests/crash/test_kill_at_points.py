@@ -51,9 +51,9 @@ def lines_in(place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("hit", [1, 3])
-def test_it_is_killed_at_the_very_point(crash: Crash, tmp_path: Path, hit: int) -> None:
+def test_it_is_killed_at_the_very_point(omnigraph_crash: Crash, tmp_path: Path, hit: int) -> None:
     """At the n-th hit of a point, what came before is done and nothing that comes after."""
-    outcome = crash.run(write_lines, tmp_path, kill=AtPoint(WRITTEN, hit=hit))
+    outcome = omnigraph_crash.run(write_lines, tmp_path, kill=AtPoint(WRITTEN, hit=hit))
     assert outcome.killed
     assert outcome.exit_status == -signal.SIGKILL
     assert outcome.passed == (WRITTEN, COUNTED) * (hit - 1) + (WRITTEN,)
@@ -62,55 +62,57 @@ def test_it_is_killed_at_the_very_point(crash: Crash, tmp_path: Path, hit: int) 
     assert outcome.value is None
 
 
-def test_points_are_those_of_an_undisturbed_run(crash: Crash, tmp_path: Path) -> None:
+def test_points_are_those_of_an_undisturbed_run(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """All points are listed in order, each as often as it is passed, and nothing is killed."""
-    assert crash.points(write_lines, tmp_path, lines=2) == (WRITTEN, COUNTED) * 2
+    assert omnigraph_crash.points(write_lines, tmp_path, lines=2) == (WRITTEN, COUNTED) * 2
     assert lines_in(tmp_path) == ["1", "2"]
 
 
-def test_points_of_a_run_that_fails_are_not_given(crash: Crash) -> None:
+def test_points_of_a_run_that_fails_are_not_given(omnigraph_crash: Crash) -> None:
     """A function that raises has no undisturbed run; the error has its traceback."""
     with pytest.raises(UnexpectedEnding, match="LookupError: oh"):
-        crash.points(fail_late, "oh")
+        omnigraph_crash.points(fail_late, "oh")
 
 
-def test_a_point_that_is_never_reached_is_an_error(crash: Crash, tmp_path: Path) -> None:
+def test_a_point_that_is_never_reached_is_an_error(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """A test that kills nowhere must not pass; it is told what was passed instead."""
     with pytest.raises(NeverKilled, match="finished") as caught:
-        crash.run(write_lines, tmp_path, 1, kill=AtPoint(ELSEWHERE))
+        omnigraph_crash.run(write_lines, tmp_path, 1, kill=AtPoint(ELSEWHERE))
     assert caught.value.passed == (WRITTEN, COUNTED)
     assert "declares" not in str(caught.value)
     with pytest.raises(NeverKilled, match="hit 4"):
-        crash.run(write_lines, tmp_path, 3, kill=AtPoint(WRITTEN, hit=4))
+        omnigraph_crash.run(write_lines, tmp_path, 3, kill=AtPoint(WRITTEN, hit=4))
 
 
-def test_a_misspelt_point_to_kill_at_is_said_to_be_one(crash: Crash, tmp_path: Path) -> None:
+def test_a_misspelt_point_to_kill_at_is_said_to_be_one(
+    omnigraph_crash: Crash, tmp_path: Path
+) -> None:
     """The error lists the names that are declared where the wanted one is not."""
     with pytest.raises(NeverKilled, match=r"no module .* declares .*test\.points\.written"):
-        crash.run(write_lines, tmp_path, kill=AtPoint("test.points.wirtten"))
+        omnigraph_crash.run(write_lines, tmp_path, kill=AtPoint("test.points.wirtten"))
 
 
-def test_a_misspelt_point_in_the_code_fails(crash: Crash) -> None:
+def test_a_misspelt_point_in_the_code_fails(omnigraph_crash: Crash) -> None:
     """Code that passes an undeclared point raises in any run of the harness."""
-    assert crash.run(pass_undeclared).error_type == "FailpointMisuse"
+    assert omnigraph_crash.run(pass_undeclared).error_type == "FailpointMisuse"
 
 
-def test_everywhere_kills_once_at_each_point(crash: Crash) -> None:
+def test_everywhere_kills_once_at_each_point(omnigraph_crash: Crash) -> None:
     """Each run has a fresh directory and dies one point later than the one before."""
     found = [
-        (crashed.outcome.passed, lines_in(crashed.place))
-        for crashed in crash.everywhere(write_lines, prepare=lambda place: (place, 2))
+        (crashed.outcome.passed, lines_in(crashed.directory))
+        for crashed in omnigraph_crash.everywhere(write_lines, prepare=lambda place: (place, 2))
     ]
     all_points = (WRITTEN, COUNTED) * 2
     lines = [["1"], ["1"], ["1", "2"], ["1", "2"]]
     assert found == [(all_points[: count + 1], lines[count]) for count in range(4)]
 
 
-def test_a_sample_of_everywhere_is_repeatable(crash: Crash) -> None:
+def test_a_sample_of_everywhere_is_repeatable(omnigraph_crash: Crash) -> None:
     """The same seed chooses the same places; ``limit`` bounds how many."""
 
     def places(seed: int) -> list[str]:
-        kills = crash.everywhere(write_lines, limit=1, seed=seed)
+        kills = omnigraph_crash.everywhere(write_lines, limit=1, seed=seed)
         return [str(each.kill) for each in kills]
 
     first = places(3)

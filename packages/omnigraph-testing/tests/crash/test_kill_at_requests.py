@@ -24,20 +24,20 @@ def names(store: S3Store) -> list[str]:
 
 @pytest.mark.parametrize(("at", "left"), [("before", ["a"]), ("after", ["a", "b"])])
 def test_either_side_of_a_request(
-    crash: Crash, faulty_s3: FaultyS3, s3_store: S3Store, at: str, left: list[str]
+    omnigraph_crash: Crash, faulty_s3: FaultyS3, s3_store: S3Store, at: str, left: list[str]
 ) -> None:
     """Before: the store never sees the request. After: it did it, and nobody heard the reply."""
     kill = AtRequest(faulty_s3, 2, method="PUT", at=at)
-    outcome = crash.run(put_three, faulty_s3.uri(), faulty_s3.obstore_kwargs, kill=kill)
+    outcome = omnigraph_crash.run(put_three, faulty_s3.uri(), faulty_s3.obstore_kwargs, kill=kill)
     assert outcome.killed
     assert names(s3_store) == left
 
 
-def test_everywhere_at_the_store(crash: Crash, faulty_s3: FaultyS3) -> None:
+def test_everywhere_at_the_store(omnigraph_crash: Crash, faulty_s3: FaultyS3) -> None:
     """Each request is tried on both sides."""
     found = [
         (str(crashed.kill), crashed.outcome.killed)
-        for crashed in crash.everywhere(
+        for crashed in omnigraph_crash.everywhere(
             put_three,
             prepare=lambda _place: (faulty_s3.uri(), faulty_s3.obstore_kwargs),
             by="requests",
@@ -48,10 +48,12 @@ def test_everywhere_at_the_store(crash: Crash, faulty_s3: FaultyS3) -> None:
     assert found == [(f"{side} its request of * number {number}", True) for side, number in sides]
 
 
-def test_a_request_that_never_comes_is_an_error(crash: Crash, faulty_s3: FaultyS3) -> None:
+def test_a_request_that_never_comes_is_an_error(
+    omnigraph_crash: Crash, faulty_s3: FaultyS3
+) -> None:
     """A program that asks less of the store was not killed, and the test hears of it."""
     with pytest.raises(NeverKilled, match="number 4"):
-        crash.run(
+        omnigraph_crash.run(
             put_three, faulty_s3.uri(), faulty_s3.obstore_kwargs, kill=AtRequest(faulty_s3, 4)
         )
     assert len(faulty_s3.requests) == 3

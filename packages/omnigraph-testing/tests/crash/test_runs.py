@@ -74,9 +74,9 @@ def is_gone(pid: int) -> bool:
     return state == "Z"
 
 
-def test_a_run_that_finishes_hands_everything_back(crash: Crash) -> None:
+def test_a_run_that_finishes_hands_everything_back(omnigraph_crash: Crash) -> None:
     """Value, output and marks of an undisturbed run are all there."""
-    outcome = crash.run(add, 2, number=3)
+    outcome = omnigraph_crash.run(add, 2, number=3)
     assert outcome.finished
     assert outcome.value == 5
     assert outcome.stdout == "adding\n"
@@ -84,44 +84,44 @@ def test_a_run_that_finishes_hands_everything_back(crash: Crash) -> None:
     assert outcome.marks == ("begun", "done")
 
 
-def test_an_exception_comes_back_as_text(crash: Crash) -> None:
+def test_an_exception_comes_back_as_text(omnigraph_crash: Crash) -> None:
     """A run that raises says what, with the traceback."""
-    outcome = crash.run(fail, "no such thing")
+    outcome = omnigraph_crash.run(fail, "no such thing")
     assert outcome.raised
     assert outcome.error_type == "LookupError"
     assert outcome.traceback is not None
     assert "raise LookupError(text)\nLookupError: no such thing" in outcome.traceback
 
 
-def test_an_exit_of_its_own_is_neither(crash: Crash) -> None:
+def test_an_exit_of_its_own_is_neither(omnigraph_crash: Crash) -> None:
     """A process that leaves by itself has died, with its status."""
-    outcome = crash.run(leave, 7)
+    outcome = omnigraph_crash.run(leave, 7)
     assert outcome.ending is Ending.DIED
     assert outcome.exit_status == 7
 
 
-def test_what_cannot_be_sent_to_a_process_is_refused(crash: Crash) -> None:
+def test_what_cannot_be_sent_to_a_process_is_refused(omnigraph_crash: Crash) -> None:
     """A lambda, or an argument that cannot be pickled, is a typed error before anything runs."""
     with pytest.raises(UnusableFunction, match="top level"):
-        crash.run(lambda: None)
+        omnigraph_crash.run(lambda: None)
     with pytest.raises(UnusableFunction, match="leave"):
-        crash.run(leave, sys)
+        omnigraph_crash.run(leave, sys)
 
 
-def test_a_hang_ends_at_the_deadline(crash: Crash, tmp_path: Path) -> None:
+def test_a_hang_ends_at_the_deadline(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """A run that does not end is killed and named, with what it said last."""
     script = tmp_path / "hang.py"
     script.write_text(
         "import os, signal, sys\nprint(os.getpid(), file=sys.stderr, flush=True)\nsignal.pause()\n"
     )
     with pytest.raises(CrashDeadline, match=r"hang\.py did not end within 8 s") as caught:
-        crash.run_script(script, deadline=8.0)  # which begins before Python has started
+        omnigraph_crash.run_script(script, deadline=8.0)  # which begins before Python has started
     assert is_gone(int(caught.value.stderr))
 
 
-def test_no_grandchild_is_left(crash: Crash, tmp_path: Path) -> None:
+def test_no_grandchild_is_left(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """What the process started and left is gone as well."""
-    crash.run(start_another, tmp_path)
+    omnigraph_crash.run(start_another, tmp_path)
     assert until(lambda: is_gone(int((tmp_path / "child").read_text())))
 
 
@@ -166,20 +166,20 @@ def test_a_script_without_a_guard_is_told(tmp_path: Path) -> None:
     assert 'guard that with if __name__ == "__main__"' in found.stdout
 
 
-def test_a_random_moment_is_repeatable(crash: Crash, tmp_path: Path) -> None:
+def test_a_random_moment_is_repeatable(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """A seed names a moment; a process that is still running then is killed."""
     moment = AtMoment(5, within=0.2)
     assert moment.delay == AtMoment(5, within=0.2).delay != AtMoment(6, within=0.2).delay
-    outcome = crash.run(hang, tmp_path, kill=moment)
+    outcome = omnigraph_crash.run(hang, tmp_path, kill=moment)
     assert outcome.killed
 
 
-def test_a_random_moment_may_be_too_late(crash: Crash) -> None:
+def test_a_random_moment_may_be_too_late(omnigraph_crash: Crash) -> None:
     """A process that was done before is no error: chance does not promise anything."""
-    assert crash.run(add, 1, number=1, kill=AtMoment(1, within=500.0)).finished
+    assert omnigraph_crash.run(add, 1, number=1, kill=AtMoment(1, within=500.0)).finished
 
 
-def test_a_script_is_run(crash: Crash, tmp_path: Path) -> None:
+def test_a_script_is_run(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """A script has its arguments and is the main module, as when it is started by hand."""
     script = tmp_path / "job.py"
     script.write_text(
@@ -189,16 +189,16 @@ def test_a_script_is_run(crash: Crash, tmp_path: Path) -> None:
         "mark('job begun')\n"
         "print(*sys.argv[1:])\n"
     )
-    outcome = crash.run_script(script, "one", "two")
+    outcome = omnigraph_crash.run_script(script, "one", "two")
     assert outcome.finished
     assert outcome.stdout == "one two\n"
     assert outcome.marks == ("job begun",)
 
 
-def test_a_script_that_is_not_there_is_refused(crash: Crash, tmp_path: Path) -> None:
+def test_a_script_that_is_not_there_is_refused(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """A wrong path is named before anything runs."""
     with pytest.raises(InvalidOption, match=r"absent\.py"):
-        crash.run_script(tmp_path / "absent.py")
+        omnigraph_crash.run_script(tmp_path / "absent.py")
 
 
 def test_mark_outside_of_the_harness_does_nothing() -> None:
@@ -206,8 +206,8 @@ def test_mark_outside_of_the_harness_does_nothing() -> None:
     mark("nobody hears this")
 
 
-def test_what_is_left_can_be_listed(crash: Crash, tmp_path: Path) -> None:
+def test_what_is_left_can_be_listed(omnigraph_crash: Crash, tmp_path: Path) -> None:
     """The listing has each path below the root with its size."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"123")
-    assert [str(each) for each in crash.tree(tmp_path)] == ["a/", "a/b (3 bytes)"]
+    assert [str(each) for each in omnigraph_crash.tree(tmp_path)] == ["a/", "a/b (3 bytes)"]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph_testing import BudgetExceeded, Operation, Request
-from omnigraph_testing._faults._budget import Budget
-from omnigraph_testing._faults._log import RequestLog, longest_chain
+from omnigraph_testing._faults.request_budget import Budget
+from omnigraph_testing._faults.request_log import RequestLog, longest_chain
 
 GET = Operation("GET", "k")
 

@@ -44,7 +44,7 @@ def carried_out(faults: Faults, operation: Operation) -> Decision:
     decision = faults.decide(operation)
     for effect in (*decision.modifiers, decision.verdict):
         if effect is not None:
-            decision.acted(effect)
+            decision.mark_acted(effect)
     decision.close()
     return decision
 
@@ -208,10 +208,10 @@ def test_what_did_not_act_is_given_back() -> None:
     assert first.close() == ()
     assert rule.fired == 0
     second = faults.decide(listing)
-    second.acted(StaleListing())  # an equal one of another rule is not this one
+    second.mark_acted(StaleListing())  # an equal one of another rule is not this one
     assert rule.fired == 0
     assert second.verdict is not None
-    second.acted(second.verdict)
+    second.mark_acted(second.verdict)
     assert rule.fired == 1
     assert second.close() == second.close() == ("StaleListing",)
     assert not faults.decide(listing)

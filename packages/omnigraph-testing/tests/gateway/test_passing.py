@@ -15,15 +15,15 @@ import pytest
 from obstore.exceptions import PermissionDeniedError
 
 from omnigraph_testing import FaultyS3, S3Server, S3Store, ServerKind
-from omnigraph_testing._servers._sigv4 import signed_request
+from omnigraph_testing._servers.sigv4 import signed_request
 
 BIG = bytes(range(256)) * 4096 * 7  # 7 MiB: more than one part, and more than any buffer
 
 
 @pytest.fixture
-def seaweedfs(s3_server: S3Server) -> None:
+def seaweedfs(omnigraph_s3_server: S3Server) -> None:
     """Skip where moto was chosen: it checks no signatures, and ends each connection."""
-    if s3_server.kind is not ServerKind.SEAWEEDFS:
+    if omnigraph_s3_server.kind is not ServerKind.SEAWEEDFS:
         pytest.skip("moto checks no signatures and keeps no connection")
 
 

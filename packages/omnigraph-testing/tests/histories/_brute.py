@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, permutations
 
-from omnigraph_testing.histories import (
-    ABSENT,
-    Append,
-    History,
-    Outcome,
-    RefAction,
-    RefCall,
-    Transaction,
-)
+from omnigraph_testing.histories import Append, History, Outcome, Transaction
 
 
 def has_serial_order(history: History, *, real_time: bool, sessions: bool) -> bool:
@@ -49,51 +40,4 @@ def _replays(order: tuple[Transaction, ...]) -> bool:
                 held.append(op.element)
             elif op.value is not None and list(op.value) != held:
                 return False
-    return True
-
-
-def is_linearizable(calls: Sequence[RefCall]) -> bool:
-    """Say whether any order of the calls on one ref fits their answers and their times."""
-    sure = [call for call in calls if call.outcome is not Outcome.UNKNOWN and _telling(call)]
-    perhaps = [
-        call
-        for call in calls
-        if call.outcome is Outcome.UNKNOWN and call.action is not RefAction.GET
-    ]
-    return any(
-        _fits_time(order) and _fits_answers(order)
-        for count in range(len(perhaps) + 1)
-        for chosen in combinations(perhaps, count)
-        for order in permutations([*sure, *chosen])
-    )
-
-
-def _telling(call: RefCall) -> bool:
-    return call.outcome is Outcome.OK or call.found is not None
-
-
-def _fits_time(order: tuple[RefCall, ...]) -> bool:
-    return not any(
-        late.outcome is not Outcome.UNKNOWN
-        and late.completed is not None
-        and late.completed < early.invoked
-        for place, late in enumerate(order)
-        for early in order[:place]
-    )
-
-
-def _fits_answers(order: tuple[RefCall, ...]) -> bool:
-    held = ABSENT
-    for call in order:
-        wanted = ABSENT if call.action is RefAction.CREATE else call.expected
-        if call.action is RefAction.GET:
-            if call.found != held:
-                return False
-        elif call.outcome is Outcome.FAILED:
-            if call.found != held or held == wanted:
-                return False
-        elif held != wanted:
-            return False
-        else:
-            held = call.wrote or ABSENT
     return True

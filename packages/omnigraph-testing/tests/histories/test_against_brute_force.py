@@ -10,21 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnigraph_testing.errors import InvalidHistory
-from omnigraph_testing.histories import (
-    ABSENT,
-    Append,
-    History,
-    Outcome,
-    Read,
-    RefAction,
-    RefCall,
-    Transaction,
-    check,
-    check_refs,
-)
+from omnigraph_testing.histories import Append, History, Outcome, Read, Transaction, check
 from omnigraph_testing.strategies import histories
 
-from ._brute import has_serial_order, is_linearizable
+from ._brute import has_serial_order
 
 EXACT = settings(max_examples=150, derandomize=True, deadline=None, database=None)
 GUARANTEES = ((True, True), (False, True), (False, False))
@@ -67,19 +56,6 @@ def test_random_histories_are_judged_as_by_brute_force() -> None:
             assert report.ok is expected, f"{history}\n{report}"
             verdicts[expected] += 1
     assert min(verdicts[True], verdicts[False]) > 400
-
-
-def test_random_ref_calls_are_judged_as_by_brute_force() -> None:
-    """The checker of refs agrees with the search over all orders, from a seed, 3,000 times."""
-    chance = random.Random(20240808)
-    verdicts: Counter[bool] = Counter()
-    for _ in range(3_000):
-        calls = call_refs(chance)
-        report = check_refs(calls)
-        expected = is_linearizable(calls)
-        assert report.ok is expected, "\n".join(map(str, [*calls, report]))
-        verdicts[expected] += 1
-    assert min(verdicts.values()) > 400
 
 
 def mutate(good: History, chance: random.Random) -> History:
@@ -170,49 +146,3 @@ def _play(chance: random.Random) -> list[Transaction]:
             )
         )
     return transactions
-
-
-def call_refs(chance: random.Random) -> list[RefCall]:
-    """Make up to six calls to one ref of a store that may show old states and lie."""
-    wrong = chance.choice([0, 0, 0.1, 0.3])
-    scattered = chance.choice([0.1, 0.5, 1.0])
-    held, past, calls = ABSENT, [ABSENT], []
-    for number in range(1, chance.randint(1, 6) + 1):
-        action = chance.choice(list(RefAction))
-        seen = held if chance.random() > wrong else chance.choice(past)
-        compares = action in (RefAction.REPLACE, RefAction.DELETE)
-        known = [held] if held and chance.random() < 0.7 else [*filter(None, past), "zz"]
-        expected = chance.choice(known) if compares else None
-        wrote = f"w{number}" if action in (RefAction.CREATE, RefAction.REPLACE) else None
-        found, outcome = None, Outcome.UNKNOWN
-        fits = seen == (expected or ABSENT)
-        if action is RefAction.GET:
-            found, outcome = seen, Outcome.OK
-        elif chance.random() < 0.8:
-            outcome = Outcome.OK if fits else Outcome.FAILED
-            if chance.random() < wrong / 3:
-                outcome = chance.choice([Outcome.OK, Outcome.FAILED])
-            if outcome is Outcome.FAILED and chance.random() < 0.8:
-                found = seen
-        if action is not RefAction.GET and fits:
-            if outcome is not Outcome.UNKNOWN or chance.random() < 0.5:
-                held = wrote or ABSENT
-            past.append(wrote or ABSENT)
-        invoked = 4 * number + chance.randint(-6, 2)
-        if chance.random() < scattered:
-            invoked = chance.randint(0, 20)
-        calls.append(
-            RefCall(
-                number,
-                "ref",
-                action=action,
-                outcome=outcome,
-                process=f"p{number}",
-                invoked=invoked,
-                completed=invoked + chance.randint(0, 8),
-                wrote=wrote,
-                expected=expected,
-                found=found,
-            )
-        )
-    return calls

@@ -6,18 +6,7 @@ import random
 import time
 from itertools import count
 
-from omnigraph_testing.histories import (
-    ABSENT,
-    Append,
-    History,
-    MicroOp,
-    Read,
-    RefAction,
-    RefCall,
-    Transaction,
-    check,
-    check_refs,
-)
+from omnigraph_testing.histories import Append, History, MicroOp, Read, Transaction, check
 
 PROCESSES, KEYS, LENGTH, EACH_KEYS = 8, 8, 4, 200
 
@@ -72,32 +61,3 @@ def test_a_big_bad_history_is_told_briefly() -> None:
     assert not report.ok
     assert len(str(report)) < 100_000
     assert min(len(one.cycle) for one in report.anomalies if one.cycle) == 2
-
-
-def test_a_hundred_thousand_ref_calls() -> None:
-    """100,000 calls to one ref, one chain of writes, are judged in seconds."""
-    held, calls = ABSENT, []
-    for number in range(100_000):
-        fields = {
-            "invoked": 10 * number,
-            "completed": 10 * number + 14,
-            "process": f"p{number % 2}",
-        }
-        wrote = f"w{number}"
-        if number % 2:
-            calls.append(RefCall(number, "r", action=RefAction.GET, found=held, **fields))
-            continue
-        if number % 100 == 0 and held:
-            call = RefCall(number, "r", action=RefAction.DELETE, expected=held, **fields)
-        elif held:
-            call = RefCall(
-                number, "r", action=RefAction.REPLACE, expected=held, wrote=wrote, **fields
-            )
-        else:
-            call = RefCall(number, "r", action=RefAction.CREATE, wrote=wrote, **fields)
-        held = call.wrote or ABSENT
-        calls.append(call)
-    began = time.process_time()
-    report = check_refs(calls)
-    assert report.ok, str(report)[:2_000]
-    assert time.process_time() - began < 30

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnigraph_testing.histories import AnomalyKind, History, Outcome, Relation, check
-from omnigraph_testing.histories._cycles import smallest_cycle
-from omnigraph_testing.histories._graph import Graph, components
+from omnigraph_testing.histories._order_graph import Graph, components
+from omnigraph_testing.histories._smallest_cycle import smallest_cycle
 
 from ._build import at, history
 
@@ -169,7 +169,7 @@ def test_components_and_cycles_agree_with_plain_search(graph: Graph) -> None:
     found = components(graph, range(graph.size))
     assert {frozenset(group) for group in found} == {group for group in groups if len(group) > 1}
     for group in found:
-        small = graph.restricted(group, tuple(Relation))
+        small = graph.restrict(group, tuple(Relation))
         cycle = smallest_cycle(small, group)
         assert cycle is not None
         steps = zip(cycle.nodes, (*cycle.nodes[1:], cycle.nodes[0]), strict=True)

@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 
 from omnigraph_testing import InvalidOption, S3Server, ServerKind, ServerUnavailable, start_s3
-from omnigraph_testing._servers import _lease
-from omnigraph_testing._servers._kinds import Launch
-from omnigraph_testing._servers._sigv4 import signed_request
+from omnigraph_testing._servers import server_lease as _lease
+from omnigraph_testing._servers.server_kinds import Launch
+from omnigraph_testing._servers.sigv4 import signed_request
 
 HOLDER = """
 import sys
-from omnigraph_testing import start_s3
+from omnigraph_testing import (start_s3)
 with start_s3(sys.argv[1], directory=sys.argv[2]) as server:
-    print(server.pid, server._lease.supervisor_pid, flush=True)
+    parent = open(f'/proc/{server.pid}/stat').read().rpartition(')')[2].split()[1]
+    print(server.pid, parent, flush=True)
     sys.stdin.read()
 """
 
@@ -105,12 +106,14 @@ def _arguments(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
-def test_seaweedfs_sends_no_statistics_and_listens_on_loopback_only(s3_server: S3Server) -> None:
+def test_seaweedfs_sends_no_statistics_and_listens_on_loopback_only(
+    omnigraph_s3_server: S3Server,
+) -> None:
     """Its telemetry is on by default; we switch it off."""
-    if s3_server.kind is not ServerKind.SEAWEEDFS:
+    if omnigraph_s3_server.kind is not ServerKind.SEAWEEDFS:
         pytest.skip("another server was chosen for this run")
-    assert "-master.telemetry=false" in _arguments(s3_server.pid)
-    assert "-ip.bind=127.0.0.1" in _arguments(s3_server.pid)
+    assert "-master.telemetry=false" in _arguments(omnigraph_s3_server.pid)
+    assert "-ip.bind=127.0.0.1" in _arguments(omnigraph_s3_server.pid)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs", "moto"])

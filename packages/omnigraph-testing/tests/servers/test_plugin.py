@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph_testing import start_s3
+
 HEAVY = [
     "attr",
     "lance",
@@ -72,7 +74,7 @@ def test_importing_the_plugin_costs_next_to_nothing() -> None:
     assert "omnigraph_testing.plugin" in added
     assert not [name for name in added if name.partition(".")[0] in HEAVY]
     ours = [name for name in added if name.startswith("omnigraph_testing.")]
-    assert ours == ["omnigraph_testing._lazy", "omnigraph_testing.plugin"]
+    assert ours == ["omnigraph_testing.plugin"]
 
 
 TELLS_MODULES = """
@@ -101,7 +103,6 @@ def test_a_plain_run_imports_three_modules_more_than_one_without_the_plugin(tmp_
     with_it, without = imported
     assert with_it - without == {
         "omnigraph_testing",
-        "omnigraph_testing._lazy",
         "omnigraph_testing.plugin",
     }
     assert without - with_it == set()
@@ -110,7 +111,7 @@ def test_a_plain_run_imports_three_modules_more_than_one_without_the_plugin(tmp_
 def test_the_server_is_chosen_by_option_environment_or_ini(tmp_path: Path) -> None:
     """The option outranks the environment, which outranks the ini setting."""
     (tmp_path / "test_uses.py").write_text(
-        "def test(s3_server):\n    assert s3_server.kind.value == 'moto'\n"
+        "def test(omnigraph_s3_server):\n    assert omnigraph_s3_server.kind.value == 'moto'\n"
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\nomnigraph_s3 = from-ini\n")
     by_ini = run_pytest(tmp_path)
@@ -135,32 +136,53 @@ def test_workers_of_xdist_share_one_server_and_no_prefix(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "outcome"),
+    ("arguments", "ini", "outcome"),
     [
-        ([], {}, "1 skipped"),
-        ([], {"CI": "true"}, "1 error"),
-        (["--omnigraph-require-s3"], {}, "1 error"),
+        ([], "", "1 error"),
+        (["--omnigraph-skip-without-s3"], "", "1 skipped"),
+        ([], "omnigraph_skip_without_s3 = true", "1 skipped"),
     ],
 )
-def test_where_the_server_cannot_run_tests_are_skipped_and_in_ci_they_fail(
-    tmp_path: Path, arguments: list[str], environment: dict[str, str], outcome: str
+def test_without_a_server_tests_fail_unless_a_project_chose_to_skip(
+    tmp_path: Path, arguments: list[str], ini: str, outcome: str
 ) -> None:
     """The reason names what is missing and how to get it."""
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
     (tmp_path / "test_uses.py").write_text("def test(s3_store):\n    pass\n")
     (tmp_path / "conftest.py").write_text(
         "import sysconfig\nsysconfig.get_path = lambda name: 'nowhere'\n"
     )
-    done = run_pytest(tmp_path, *arguments, **environment, PATH="")
+    done = run_pytest(tmp_path, *arguments, PATH="")
     assert outcome in done.stdout, done.stdout
     assert "the program 'weed' was not found" in done.stdout
     assert "omnigraph-testing[s3]" in done.stdout
 
 
+def test_a_server_that_runs_already_is_used(tmp_path: Path) -> None:
+    """Its endpoint is an option, its credentials are in the usual environment variables."""
+    (tmp_path / "test_uses.py").write_text(
+        "def test(faulty_s3, s3_store, omnigraph_s3_server):\n"
+        "    assert omnigraph_s3_server.kind is None\n"
+        "    assert s3_store.bucket == 'mine'\n"
+        "    faulty_s3.obstore().put('x', b'1')\n"
+        "    assert bytes(s3_store.obstore().get('x').bytes()) == b'1'\n"
+    )
+    with start_s3("moto") as server:
+        arguments = (f"--omnigraph-s3-endpoint={server.endpoint}", "--omnigraph-s3-bucket=mine")
+        keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+        done = run_pytest(tmp_path, *arguments, **keys)
+        assert "1 passed" in done.stdout, done.stdout
+        without = run_pytest(tmp_path, *arguments, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
+        assert "AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set" in without.stdout
+    gone = run_pytest(tmp_path, *arguments, **keys)
+    assert "Check that it listens there" in gone.stdout, gone.stdout
+
+
 def test_an_interrupted_run_leaves_no_server(tmp_path: Path) -> None:
     """SIGINT in the middle of a test: pytest ends, and the server with it."""
     (tmp_path / "test_waits.py").write_text(
-        "def test(s3_server):\n"
-        "    print('SERVER', s3_server.pid, flush=True)\n"
+        "def test(omnigraph_s3_server):\n"
+        "    print('SERVER', omnigraph_s3_server.pid, flush=True)\n"
         "    import threading; threading.Event().wait(60)\n"
     )
     # A run that was started in the background ignores SIGINT, and its children would too.

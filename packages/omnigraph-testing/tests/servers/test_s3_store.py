@@ -29,9 +29,9 @@ def test_obstore_and_boto3_see_one_store(s3_store: S3Store) -> None:
     client.close()
 
 
-def test_each_store_is_fresh(s3_server: S3Server) -> None:
+def test_each_store_is_fresh(omnigraph_s3_server: S3Server) -> None:
     """Two stores of one server never see each other's objects."""
-    one, other = s3_server.store(), s3_server.store()
+    one, other = omnigraph_s3_server.store(), omnigraph_s3_server.store()
     one.obstore().put("x", b"1")
     assert one.obstore().list().collect() != []
     assert other.obstore().list().collect() == []
@@ -44,6 +44,6 @@ def test_it_is_picklable_and_keeps_its_secret(s3_store: S3Store) -> None:
     assert s3_store.secret_key not in str(s3_store)
 
 
-def test_the_server_is_one_process(s3_server: S3Server) -> None:
+def test_the_server_is_one_process(omnigraph_s3_server: S3Server) -> None:
     """The pid is that of the running server."""
-    assert Path(f"/proc/{s3_server.pid}").exists()
+    assert Path(f"/proc/{omnigraph_s3_server.pid}").exists()

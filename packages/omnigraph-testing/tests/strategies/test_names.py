@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from omnigraph_testing.strategies import branch_names, invalid_branch_names, type_names
-from omnigraph_testing.strategies._names import _is_good
+from omnigraph_testing.strategies._graph_names import _is_good
 
 SOME = settings(
     max_examples=40,

@@ -8,20 +8,14 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from omnigraph_l1 import JsonRefs
-from omnigraph_l1.errors import StoreUnavailable
 from omnigraph_testing import (
     Bandwidth,
     CutReply,
     CutRequest,
     EndlessPredicate,
-    FaultyRefs,
     FaultyStore,
-    IgnoreConditions,
     Operation,
-    Refuse,
     Rule,
-    StaleListing,
     TruncateReply,
     TruncateRequest,
 )
@@ -71,23 +65,6 @@ def test_a_body_of_no_more_than_was_to_be_kept_passes() -> None:
         assert {each.fault for each in store.requests} == {None}
 
 
-def test_refs_count_what_acted() -> None:
-    """Of refs every change has a condition, no reading has one, and readings can be stale."""
-    refs = FaultyRefs(JsonRefs.in_memory())
-    ref = refs.create("main", {"n": 0})
-    ignored = refs.inject(Rule(IgnoreConditions()))
-    refs.get("main")
-    refs.list()
-    assert (ignored.fired, ignored.matched) == (0, 2)
-    stale = refs.inject(Rule(StaleListing()))
-    refs.replace(ref, {"n": 1})
-    assert (ignored.fired, stale.fired) == (1, 0)
-    found = refs.get("main")
-    assert found is not None
-    assert found.value == {"n": 0}
-    assert stale.fired == 1
-
-
 def test_a_thin_line_acts_where_data_passes() -> None:
     """Not on a HEAD, which has no body; two are as thin as the thinner, which acts."""
     store = FaultyStore(MemoryStore())
@@ -96,13 +73,3 @@ def test_a_thin_line_acts_where_data_passes() -> None:
     store.head("x")
     assert (wide.fired, thin.fired) == (0, 1)
     assert [each.fault for each in store.requests] == ["Bandwidth", None]
-
-
-def test_a_predicate_of_refs_may_ask_them() -> None:
-    """What it asks is a request like any other."""
-    refs = FaultyRefs(JsonRefs.in_memory())
-    refs.create("a", {})
-    refs.inject(Rule(Refuse(), "CREATE", predicate=lambda _: refs.get("a") is not None))
-    with pytest.raises(StoreUnavailable):
-        refs.create("b", {})
-    assert [each.method for each in refs.requests] == ["CREATE", "CREATE", "GET"]

@@ -125,9 +125,9 @@ def test_copies_have_conditions_that_can_be_ignored(tmp_path: Path, store: Fault
     for each in (store, local):
         each.direct.put("x", b"1")
         each.direct.put("y", b"2")
-        for place in (each.copy, each.rename):
+        for location in (each.copy, each.rename):
             with pytest.raises(AlreadyExistsError):
-                place("x", "y", overwrite=False)
+                location("x", "y", overwrite=False)
         each.inject(Rule(IgnoreConditions()))
         each.copy("x", "y", overwrite=False)
         assert truth(each, "y") == b"1"

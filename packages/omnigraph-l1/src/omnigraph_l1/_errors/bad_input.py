@@ -15,8 +15,8 @@ __all__ = [
     "FailpointMisuse",
     "InvalidData",
     "InvalidFilter",
+    "InvalidLocation",
     "InvalidName",
-    "InvalidPlace",
     "InvalidRequest",
     "InvalidStorageOptions",
     "WrongVersionStore",
@@ -31,16 +31,16 @@ class BadInput(L1Error):
 
 
 @define(kw_only=True, slots=False)
-class InvalidPlace(BadInput):
-    """The text does not name a place that this package can reach."""
+class InvalidLocation(BadInput):
+    """The text does not name a location that this package can reach."""
 
-    kind: ClassVar[str] = "invalid_place"
-    place: str
+    kind: ClassVar[str] = "invalid_location"
+    location: str
     reason: str
 
     def __str__(self) -> str:
         return (
-            f"{self.place!r} is not a place for data: {self.reason}. Give a path, or a URI that "
+            f"Invalid location {self.location!r}: {self.reason}. Expected a path, or a URI that "
             "starts with file://, s3://, gs:// or az://."
         )
 
@@ -50,13 +50,13 @@ class InvalidStorageOptions(BadInput):
     """An option of the store is missing or makes no sense. ``option`` is its name."""
 
     kind: ClassVar[str] = "invalid_storage_options"
-    place: str
+    location: str
     option: str
     reason: str
     remedy: str
 
     def __str__(self) -> str:
-        return f"Cannot reach {self.place}: option {self.option!r} {self.reason}. {self.remedy}"
+        return f"Cannot reach {self.location}: option {self.option!r} {self.reason}. {self.remedy}"
 
 
 @define(kw_only=True, slots=False)
@@ -69,7 +69,7 @@ class InvalidName(BadInput):
     rule: str
 
     def __str__(self) -> str:
-        return f"{self.name!r} cannot be the name of a {self.what}: {self.rule}."
+        return f"Invalid {self.what} name {self.name!r}: {self.rule}."
 
 
 @attrs.frozen
@@ -88,24 +88,26 @@ class InvalidData(BadInput):
     """The data does not fit the table. ``problems`` has all of them, not only the first."""
 
     kind: ClassVar[str] = "invalid_data"
-    place: str
+    location: str
     problems: tuple[DataProblem, ...]
 
     def __str__(self) -> str:
         listed = "; ".join(str(problem) for problem in self.problems)
-        return f"The data does not fit the table at {self.place}: {listed}. Nothing was written."
+        return f"Invalid data for the table at {self.location}: {listed}. Nothing was written."
 
 
 @define(kw_only=True, slots=False)
 class InvalidRequest(BadInput):
-    """Lance cannot do what was asked of it, for the reason that it gives."""
+    """An argument is invalid, or Lance cannot do what is requested; ``reason`` says why."""
 
     kind: ClassVar[str] = "invalid_request"
-    place: str
+    location: str
     reason: str
 
     def __str__(self) -> str:
-        return f"This cannot be done on {self.place}: {self.reason}. Nothing was changed."
+        return (
+            f"{self.reason[:1].upper()}{self.reason[1:]}. Nothing was changed in {self.location}."
+        )
 
 
 @define(kw_only=True, slots=False)
@@ -113,12 +115,12 @@ class InvalidFilter(BadInput):
     """A filter is not an expression that can be evaluated on this table."""
 
     kind: ClassVar[str] = "invalid_filter"
-    place: str
+    location: str
     filter: str
     reason: str
 
     def __str__(self) -> str:
-        return f"The filter {self.filter!r} cannot be used on {self.place}: {self.reason}."
+        return f"Invalid filter {self.filter!r} for {self.location}: {self.reason}."
 
 
 @define(kw_only=True, slots=False)
@@ -138,22 +140,25 @@ class FailpointMisuse(BadInput):
 
 @define(kw_only=True, slots=False)
 class WrongVersionStore(BadInput):
-    """A dataset would be written with another version store than the one that decides it.
+    """The dataset's versions are decided by another version store than the one used to open it.
 
-    ``expected`` is the id of that one, None where the place decides by itself; ``found`` is the
-    store that was given, None where none was.
+    ``expected`` is the id of that store, None if the location itself decides; ``found`` is the
+    store that was used, None if there was none.
     """
 
     kind: ClassVar[str] = "wrong_version_store"
-    place: str
+    location: str
     expected: str | None
     found: str | None
 
     def __str__(self) -> str:
-        given = "none was given" if self.found is None else f"{self.found} was given"
+        used = "none" if self.found is None else self.found
         if self.expected is None:
-            told, remedy = "decides its versions by itself", "leave the option out"
+            remedy = "Open it by s3:// instead"
         else:
-            told = f"has its versions decided by the version store {self.expected}"
-            remedy = "give that one, by the option 'version_store'"
-        return f"{self.place} {told}, and {given}. Nothing was written: {remedy}."
+            remedy = "Open it by the s3+ddb:// URI that it was created with"
+        wanted = "none" if self.expected is None else repr(self.expected)
+        return (
+            f"Wrong version store for {self.location}: expected {wanted}, found {used}. "
+            f"Nothing was written. {remedy}."
+        )

@@ -1,4 +1,4 @@
-"""The base of all errors of this package."""
+"""The bases of all errors, of OmniGraph and of this package, and words that messages share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,30 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define
 
-__all__ = [
-    "L1Error",
-]
+__all__ = ["L1Error", "OmniGraphError", "branch_words"]
 
 
-def _rebuild(cls: type[L1Error], fields: dict[str, Any]) -> L1Error:
+def _rebuild(cls: type[OmniGraphError], fields: dict[str, Any]) -> OmniGraphError:
     return cls(**fields)
 
 
 @define(kw_only=True, slots=False)
-class L1Error(Exception):
+class OmniGraphError(Exception):
+    """Base of every error that a distribution of OmniGraph raises."""
+
+    kind: ClassVar[str] = "omnigraph_error"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(_rebuild, type(self)), (attrs.asdict(self, recurse=False),)
+
+
+@define(kw_only=True, slots=False)
+class L1Error(OmniGraphError):
     """Base of every error that omnigraph_l1 raises."""
 
     kind: ClassVar[str] = "l1_error"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(_rebuild, type(self)), (attrs.asdict(self, recurse=False),)
+
+def branch_words(branch: str | None) -> str:
+    """Return the name of a lineage in messages."""
+    return "main" if branch is None else f"branch {branch!r}"

@@ -1,4 +1,4 @@
-"""Somebody else was first, or nobody knows who was."""
+"""Errors of lost races, and of writes whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import ClassVar
 
 from attrs import define
 
-from omnigraph_l1._errors._words import branch_words
-from omnigraph_l1._errors.base import L1Error
-from omnigraph_l1._kinds import TransactionKind
-from omnigraph_l1._resolution import Resolution
+from omnigraph_l1._errors.base import L1Error, branch_words
+from omnigraph_l1._transaction_kinds import Resolution, TransactionKind
 
 __all__ = [
     "CommitConflict",
@@ -24,7 +22,7 @@ __all__ = [
 
 @define(kw_only=True, slots=False)
 class Conflict(L1Error):
-    """Somebody else changed the same thing first. Nothing of this call became visible."""
+    """Another writer changed the same thing first. Nothing of this call became visible."""
 
     kind: ClassVar[str] = "conflict"
 
@@ -37,7 +35,7 @@ class CommitConflict(Conflict):
     """
 
     kind: ClassVar[str] = "commit_conflict"
-    place: str
+    location: str
     branch: str | None
     operation: str
     base_version: int
@@ -46,7 +44,7 @@ class CommitConflict(Conflict):
     ours: TransactionKind | None = None
     """The operation that was refused. ``ours.again`` says what computing it again does."""
     theirs: TransactionKind | None = None
-    """The operation that came first; None where Lance does not tell."""
+    """The operation that came first; None if Lance does not name it."""
     their_version: int | None = None
     """The version that it made."""
     attempts: int = 1
@@ -63,8 +61,8 @@ class CommitConflict(Conflict):
         tried = "" if self.attempts == 1 else f" It was tried {self.attempts} times."
         again = "" if self.ours is None else f" Computed again, it {self.ours.again}."
         return (
-            f"The {self.operation} on {self.place} ({branch_words(self.branch)}), based on version "
-            f"{self.base_version}, met {met}{where}: {self.detail}.{tried} "
+            f"The {self.operation} on {self.location} ({branch_words(self.branch)}), based on "
+            f"version {self.base_version}, met {met}{where}: {self.detail}.{tried} "
             f"{self.resolution.advice}{again}"
         )
 
@@ -74,15 +72,15 @@ class RefChanged(Conflict):
     """The ref is no longer what was read. ``found`` is the write id that stands there now."""
 
     kind: ClassVar[str] = "ref_changed"
-    place: str
+    location: str
     name: str
     expected: str
     found: str
 
     def __str__(self) -> str:
         return (
-            f"Ref {self.name!r} in {self.place} was changed by somebody else: expected write "
-            f"{self.expected}, found {self.found}. Read it again and decide anew."
+            f"Ref {self.name!r} in {self.location} was changed by another writer: expected write "
+            f"{self.expected}, found {self.found}. Read it again and decide again."
         )
 
 
@@ -91,13 +89,13 @@ class StaleBranch(Conflict):
     """The handle's branch was deleted, and perhaps created again, since it was opened."""
 
     kind: ClassVar[str] = "stale_branch"
-    place: str
+    location: str
     branch: str
     reason: str
 
     def __str__(self) -> str:
         return (
-            f"This handle on branch {self.branch!r} of {self.place} must not write: the branch "
+            f"This handle on branch {self.branch!r} of {self.location} must not write: the branch "
             f"{self.reason}. Open the branch again."
         )
 
@@ -107,14 +105,14 @@ class StaleDataset(Conflict):
     """The handle's dataset was deleted and another is in its place, or it lost versions."""
 
     kind: ClassVar[str] = "stale_dataset"
-    place: str
+    location: str
     version: int
 
     def __str__(self) -> str:
         return (
-            f"This handle on version {self.version} of {self.place} must not be used any more: the "
-            "dataset was deleted, and another one is in its place. Open it again, and look whether "
-            "it is the one you mean."
+            f"This handle on version {self.version} of {self.location} must not be used any more: "
+            "the dataset was deleted, and another one is in its place. Open it again, and check "
+            "that it is the one you mean."
         )
 
 
@@ -123,12 +121,12 @@ class RenamedVersions(Conflict):
     """The version files were renamed since the handle was opened, and it knows the old names."""
 
     kind: ClassVar[str] = "renamed_versions"
-    place: str
+    location: str
     version: int
 
     def __str__(self) -> str:
         return (
-            f"This handle on version {self.version} of {self.place} must not write: the version "
+            f"This handle on version {self.version} of {self.location} must not write: the version "
             "files were renamed since it was opened, and Lance would go on under the old names. "
             "Open it again."
         )
@@ -142,12 +140,12 @@ class OutcomeUnknown(L1Error):
     """
 
     kind: ClassVar[str] = "outcome_unknown"
-    place: str
+    location: str
     write_id: str
     detail: str
 
     def __str__(self) -> str:
         return (
-            f"It is not known whether write {self.write_id} to {self.place} happened: "
+            f"It is not known whether write {self.write_id} to {self.location} happened: "
             f"{self.detail}. When the store answers again, look for that id before repeating it."
         )

@@ -13,6 +13,7 @@ __all__ = [
     "CorruptRef",
     "MixedVersionNames",
     "MovedDataset",
+    "UnsupportedPylance",
     "UsedAfterFork",
 ]
 
@@ -22,12 +23,12 @@ class CorruptDataset(L1Error):
     """Files of a dataset are damaged or missing."""
 
     kind: ClassVar[str] = "corrupt_dataset"
-    place: str
+    location: str
     detail: str
 
     def __str__(self) -> str:
         return (
-            f"The dataset at {self.place} is damaged: {self.detail}. "
+            f"The dataset at {self.location} is damaged: {self.detail}. "
             "Open an older version, or bring the files back from a copy."
         )
 
@@ -40,7 +41,8 @@ class MixedVersionNames(CorruptDataset):
 
     def __str__(self) -> str:
         return (
-            f"The version files of {self.place} have names of both kinds: {self.detail}. They are "
+            f"The version files of {self.location} have names of both kinds: {self.detail}. "
+            "They are "
             "being renamed, or that was cut short, or a writer who opened it before goes on. End "
             "such writers, then call migrate_version_names."
         )
@@ -51,12 +53,12 @@ class MovedDataset(L1Error):
     """The dataset was copied or moved, and Lance's branches point to where it came from."""
 
     kind: ClassVar[str] = "moved_dataset"
-    place: str
+    location: str
     recorded: str
 
     def __str__(self) -> str:
         return (
-            f"The dataset at {self.place} was copied or moved: its branch still points to "
+            f"The dataset at {self.location} was copied or moved: its branch still points to "
             f"{self.recorded}, whose files would be read instead. Main can be read; for the "
             "branch, bring the dataset back to where it was."
         )
@@ -67,14 +69,30 @@ class CorruptRef(L1Error):
     """A ref is there, but is not the JSON object that it should be."""
 
     kind: ClassVar[str] = "corrupt_ref"
-    place: str
+    location: str
     name: str
     detail: str
 
     def __str__(self) -> str:
         return (
-            f"Ref {self.name!r} in {self.place} cannot be read: {self.detail}. "
+            f"Ref {self.name!r} in {self.location} cannot be read: {self.detail}. "
             "Look at the file; it was left as it is."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnsupportedPylance(L1Error):
+    """The installed pylance lacks something that this package uses of it, or changed it."""
+
+    kind: ClassVar[str] = "unsupported_pylance"
+    hook: str
+    found: str
+    supported: str
+
+    def __str__(self) -> str:
+        return (
+            f"Unsupported pylance {self.found}: {self.hook} is missing or was changed. "
+            f"Install pylance {self.supported}."
         )
 
 

@@ -22,11 +22,11 @@ class StorageError(L1Error):
     """The store failed. ``detail`` is what it said, without secrets."""
 
     kind: ClassVar[str] = "storage_error"
-    place: str
+    location: str
     detail: str
 
     def __str__(self) -> str:
-        return f"The store failed at {self.place}: {self.detail}."
+        return f"The store failed at {self.location}: {self.detail}."
 
 
 @define(kw_only=True, slots=False)
@@ -37,7 +37,7 @@ class StoreUnavailable(StorageError):
 
     def __str__(self) -> str:
         return (
-            f"The store of {self.place} cannot be reached: {self.detail}. "
+            f"The store of {self.location} cannot be reached: {self.detail}. "
             "Check that it is up and that the endpoint is right, then try again."
         )
 
@@ -50,7 +50,7 @@ class AccessDenied(StorageError):
 
     def __str__(self) -> str:
         return (
-            f"Access to {self.place} was refused: {self.detail}. "
+            f"Access to {self.location} was refused: {self.detail}. "
             "Check the credentials, or the owner and mode of the files."
         )
 
@@ -63,7 +63,7 @@ class StorageFull(StorageError):
 
     def __str__(self) -> str:
         return (
-            f"No room is left at {self.place}: {self.detail}. "
+            f"No room is left at {self.location}: {self.detail}. "
             "Make room and try again; nothing half done is visible."
         )
 
@@ -76,7 +76,7 @@ class UnsafeStore(StorageError):
 
     def __str__(self) -> str:
         return (
-            f"{self.place} cannot be written safely: {self.detail}. "
-            "Use a store that honours If-None-Match and If-Match on PUT, or give a version store "
-            "(option 'version_store')."
+            f"{self.location} cannot be written safely: {self.detail}. "
+            "Use a store that honours If-None-Match and If-Match on PUT, or keep the versions in "
+            "DynamoDB (s3+ddb://)."
         )

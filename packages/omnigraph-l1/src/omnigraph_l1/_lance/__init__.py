@@ -1,1 +1,1 @@
-"""The typed border to pylance: what it raises, how it names files. Nothing else knows either."""
+"""What is known of pylance: its errors, file names, records and schemas. No other folder knows."""

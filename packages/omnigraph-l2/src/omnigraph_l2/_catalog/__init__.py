@@ -1,1 +1,1 @@
-"""The catalog as pure values: rows in, state out. No I/O, no clock, no random ids in here."""
+"""The catalog as pure values: state and plans from rows. No I/O, no clock, no random ids."""

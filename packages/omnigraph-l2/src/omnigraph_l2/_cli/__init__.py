@@ -1,5 +1,6 @@
-"""The program ``omnigraph``. It uses nothing but the public names of this package.
+"""The program ``omnigraph``. It uses only the public names of this package.
 
-``commands`` says what can be typed, and is imported for ``--help``; ``work`` does it, and is
-imported for the command that was typed, because Lance and Arrow come with it.
+``commands`` declares commands and options, and is imported for ``--help``. ``actions`` carries them
+out and imports Lance and Arrow, so it is imported only for the command that runs. ``formats`` reads
+and writes files of rows, schemas and types.
 """

@@ -1,7 +1,7 @@
-"""Where the program begins.
+"""The entry point of the program.
 
-Always: without the extra ``cli`` it says in one sentence what to install, and ends with 2. Ctrl-C
-ends it quietly from here on, also while it starts.
+Invariant: if the extra ``cli`` is not installed, one sentence says what to install and the exit
+status is 2. Ctrl-C ends the program without a traceback, also during start-up.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from importlib.util import find_spec
 
 __all__ = ["main"]
 
-_NEEDED = ("cyclopts", "rich", *(("tomli",) if sys.version_info < (3, 11) else ()))
+_NEEDED = ("cyclopts", "rich")
 _WRONG = 2
 _INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run what was typed; give the exit status."""
+    """Run the command line of this process and return its exit status."""
     if any(find_spec(name) is None for name in _NEEDED):
         sys.stderr.write(
             "omnigraph: the command line is not installed: pip install 'omnigraph-l2[cli]'\n"
@@ -26,18 +26,19 @@ def main() -> int:
         return _WRONG
     try:
         status = _run()
-    except KeyboardInterrupt:  # it was interrupted while it started
+    except KeyboardInterrupt:  # during start-up
         status = _INTERRUPTED
     if status == _INTERRUPTED:
-        # A thread of Lance may still wait for input, and Python would wait for it, or abort.
+        # A thread of Lance may still wait for input. Python would wait for the thread, or abort.
         sys.stderr.flush()
         os._exit(status)
     return status
 
 
 def _run() -> int:
-    from omnigraph_l2._cli.program import run  # noqa: PLC0415 - it imports what may be missing
-    from omnigraph_l2._cli.streams import prepared  # noqa: PLC0415
+    # These import packages that may be missing.
+    from omnigraph_l2._cli.command_runner import run  # noqa: PLC0415
+    from omnigraph_l2._cli.terminal_output import prepare_streams  # noqa: PLC0415
 
-    prepared()
+    prepare_streams()
     return run(sys.argv[1:])

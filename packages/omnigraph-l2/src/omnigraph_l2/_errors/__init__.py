@@ -1,1 +1,1 @@
-"""The errors, one module for each thing that a handler does. ``errors`` is their front door."""
+"""The errors, one module for each way to handle them. The public module is ``errors``."""

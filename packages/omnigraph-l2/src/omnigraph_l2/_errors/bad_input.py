@@ -1,4 +1,4 @@
-"""The call is wrong: nothing was changed, and it will fail again until it is changed."""
+"""Errors of a call that is wrong: nothing was changed, and the same call fails again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import ClassVar
 import attrs
 from attrs import define
 
-from omnigraph_l2._errors.base import OmniGraphError
+from omnigraph_l1.errors import OmniGraphError
 
 __all__ = [
     "BadInput",
     "BranchInUse",
+    "ConcurrentUse",
     "DanglingEdges",
     "DataProblem",
     "DuplicateIds",
@@ -38,14 +39,14 @@ class BadInput(OmniGraphError):
 
 @define(kw_only=True, slots=False)
 class InvalidLocation(BadInput):
-    """The place, or an option of its store, makes no sense."""
+    """The URI, or an option of its store, is invalid."""
 
     kind: ClassVar[str] = "invalid_location"
-    place: str
+    location: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.place!r} cannot hold a repository: {self.reason}"
+        return f"Invalid location {self.location!r}: {self.reason}"
 
 
 @define(kw_only=True, slots=False)
@@ -56,12 +57,12 @@ class InvalidSchema(BadInput):
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"The schema cannot be used: {'; '.join(self.problems)}. Nothing was changed."
+        return f"Invalid schema: {'; '.join(self.problems)}. Nothing was changed."
 
 
 @attrs.frozen
 class DataProblem:
-    """One thing that is wrong with data: the column, what is the matter, and in which row."""
+    """One problem in the data: the column, the reason, and the row."""
 
     column: str
     problem: str
@@ -82,19 +83,19 @@ class InvalidData(BadInput):
 
     def __str__(self) -> str:
         listed = "; ".join(str(problem) for problem in self.problems)
-        return f"The data does not fit {self.table_key}: {listed}. Nothing was published."
+        return f"Invalid data for {self.table_key}: {listed}. Nothing was published."
 
 
 @define(kw_only=True, slots=False)
 class DuplicateIds(BadInput):
-    """An append has ids that stand in the table already, or twice in the data."""
+    """An append has ids that are already in the table, or that occur twice in the data."""
 
     kind: ClassVar[str] = "duplicate_ids"
     table_key: str
     existing: tuple[str, ...]
     """Ids that the table has already (the first of them)."""
     repeated: tuple[str, ...]
-    """Ids that stand more than once in the data (the first of them)."""
+    """Ids that occur more than once in the data (the first of them)."""
 
     def __str__(self) -> str:
         found = [
@@ -121,7 +122,7 @@ class DuplicateValues(BadInput):
     existing: tuple[str, ...]
     """Values, as text, that other rows have already (the first of them)."""
     repeated: tuple[str, ...]
-    """Values that stand more than once in what was written (the first of them)."""
+    """Values that occur more than once in what was written (the first of them)."""
 
     def __str__(self) -> str:
         found = [
@@ -170,36 +171,36 @@ class InvalidFilter(BadInput):
     reason: str
 
     def __str__(self) -> str:
-        return f"The filter {self.filter!r} cannot be used on {self.table_key}: {self.reason}."
+        return f"Invalid filter {self.filter!r} for {self.table_key}: {self.reason}."
 
 
 @define(kw_only=True, slots=False)
 class InvalidBranchName(BadInput):
-    """A name breaks the rule for branches."""
+    """A name breaks the rules for branch names."""
 
     kind: ClassVar[str] = "invalid_branch_name"
     name: str
     rule: str
 
     def __str__(self) -> str:
-        return f"{self.name!r} cannot be the name of a branch: {self.rule}."
+        return f"Invalid branch name {self.name!r}: {self.rule}."
 
 
 @define(kw_only=True, slots=False)
 class InvalidTagName(BadInput):
-    """A name breaks the rule for tags, which is that for branches."""
+    """A name breaks the rules for tag names, which are those for branches."""
 
     kind: ClassVar[str] = "invalid_tag_name"
     name: str
     rule: str
 
     def __str__(self) -> str:
-        return f"{self.name!r} cannot be the name of a tag: {self.rule}."
+        return f"Invalid tag name {self.name!r}: {self.rule}."
 
 
 @define(kw_only=True, slots=False)
 class BranchInUse(BadInput):
-    """A branch was to be deleted that others need: what started from it, or tags on it."""
+    """A branch cannot be deleted, because branches started from it or tags point to it."""
 
     kind: ClassVar[str] = "branch_in_use"
     branch: str
@@ -229,24 +230,24 @@ class InvalidChange(BadInput):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.table_key} cannot be changed like this: {self.reason}. Nothing was changed."
+        return f"Invalid change of {self.table_key}: {self.reason}. Nothing was changed."
 
 
 @define(kw_only=True, slots=False)
 class InvalidRequest(BadInput):
-    """What was asked for makes no sense here, for the reason that is given."""
+    """An argument, or the combination of arguments, is invalid here."""
 
     kind: ClassVar[str] = "invalid_request"
     what: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.what} cannot be done: {self.reason}. Nothing was changed."
+        return f"Invalid {self.what}: {self.reason}. Nothing was changed."
 
 
 @define(kw_only=True, slots=False)
 class MissingPackage(BadInput):
-    """What was called needs a Python package that is not installed."""
+    """A feature needs a Python package that is not installed."""
 
     kind: ClassVar[str] = "missing_package"
     package: str
@@ -257,6 +258,20 @@ class MissingPackage(BadInput):
         return (
             f"{self.what} needs the Python package {self.package}, which is not installed here. "
             f"Install it: pip install '{self.requirement}'."
+        )
+
+
+@define(kw_only=True, slots=False)
+class ConcurrentUse(BadInput):
+    """An object that threads cannot share was used by two of them at the same time."""
+
+    kind: ClassVar[str] = "concurrent_use"
+    what: str
+
+    def __str__(self) -> str:
+        return (
+            f"Another thread is using this {self.what}. Use one in each thread; threads may share "
+            "the repository handle."
         )
 
 

@@ -1,4 +1,4 @@
-"""Somebody else was first, or nobody knows who was."""
+"""Errors of a lost race, and of writes whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from attrs import define
 
-from omnigraph_l2._errors.base import OmniGraphError
+from omnigraph_l1.errors import OmniGraphError
 
 __all__ = [
     "CommitOutcomeUnknown",
@@ -25,14 +25,14 @@ __all__ = [
 
 @define(kw_only=True, slots=False)
 class Conflict(OmniGraphError):
-    """Somebody else changed the same thing first. Nothing of this call became visible."""
+    """Another writer changed the same thing first. Nothing of this call became visible."""
 
     kind: ClassVar[str] = "conflict"
 
 
 @define(kw_only=True, slots=False)
 class ExpectedVersionMismatch(Conflict):
-    """A table is not at the version that was expected, at the moment of the publish."""
+    """A table is not at the expected version at the time of the publish."""
 
     kind: ClassVar[str] = "expected_version_mismatch"
     table_key: str
@@ -40,10 +40,10 @@ class ExpectedVersionMismatch(Conflict):
     actual: int
 
     def __str__(self) -> str:
-        found = "was dropped there" if self.actual == self.expected else f"is at {self.actual}"
+        found = f"version {self.actual}" if self.actual else "no visible version"
         return (
-            f"{self.table_key} should have been at version {self.expected}, but {found}: somebody "
-            "published first. Read it again and decide anew; repo.retry does that."
+            f"Another writer published first: expected version {self.expected} of "
+            f"{self.table_key}, found {found}. Read it and try again; repo.retry does that."
         )
 
 
@@ -57,7 +57,7 @@ class OperationRepeated(Conflict):
 
     def __str__(self) -> str:
         return (
-            f"The operation {self.operation_hash!r} was done by commit {self.commit_id} meanwhile. "
+            f"The operation {self.operation_hash!r} was already done by commit {self.commit_id}. "
             "Nothing was done twice; look at that commit."
         )
 
@@ -89,28 +89,28 @@ class RowLevelCasContention(Conflict):
 
     def __str__(self) -> str:
         return (
-            f"The catalog refused {self.attempts} writes to {self.branch!r} although nobody had "
-            f"published: {self.detail}. Something else writes to __manifest; try again later."
+            f"The catalog refused {self.attempts} writes to {self.branch!r} although none had "
+            f"been published: {self.detail}. Something else writes to __manifest; try again later."
         )
 
 
 @define(kw_only=True, slots=False)
 class SchemaChangeInProgress(Conflict):
-    """The original program is changing the schema. Nobody publishes meanwhile."""
+    """Another program is changing the schema: nothing is published until it is done."""
 
     kind: ClassVar[str] = "schema_change_in_progress"
-    place: str
+    location: str
 
     def __str__(self) -> str:
         return (
-            f"Another program is changing the schema of {self.place} (its branch "
+            f"Another program is changing the schema of {self.location} (its branch "
             "'__schema_apply_lock__' exists). Wait until it is done."
         )
 
 
 @define(kw_only=True, slots=False)
 class RunConflict(Conflict):
-    """The target moved in a way that the run cannot be put on top of."""
+    """The target changed in a way that prevents publishing the run onto it."""
 
     kind: ClassVar[str] = "run_conflict"
     run_id: str
@@ -127,16 +127,17 @@ class RunConflict(Conflict):
 
 @define(kw_only=True, slots=False)
 class LeaseLost(Conflict):
-    """The process was not heard of for so long that a cleanup may have taken what it needs."""
+    """The lease was not renewed in time: a cleanup may have removed what the process needs."""
 
     kind: ClassVar[str] = "lease_lost"
-    place: str
+    location: str
     seconds: float
     """How long ago the lease was last renewed."""
 
     def __str__(self) -> str:
         return (
-            f"The lease of this handle on {self.place} was last renewed {self.seconds:.0f} seconds "
+            f"The lease of this handle on {self.location} was last renewed {self.seconds:.0f} "
+            "seconds "
             "ago, and is gone: a cleanup may have removed what this was based on. Nothing was "
             "published. Run it again from the beginning (repo.retry does)."
         )
@@ -144,29 +145,29 @@ class LeaseLost(Conflict):
 
 @define(kw_only=True, slots=False)
 class OutcomeUnknown(OmniGraphError):
-    """The reply to a write was lost. It may have happened, or may happen yet."""
+    """The reply to a write was lost. The write may have happened, or may still happen."""
 
     kind: ClassVar[str] = "outcome_unknown"
-    place: str
+    location: str
     detail: str
 
     def __str__(self) -> str:
         return (
-            f"It is not known whether a write to {self.place} happened: {self.detail}. When the "
+            f"It is not known whether a write to {self.location} happened: {self.detail}. When the "
             "store answers again, look for what it was to make or remove before repeating it."
         )
 
 
 @define(kw_only=True, slots=False)
 class CommitOutcomeUnknown(OutcomeUnknown):
-    """The same, of a publish: the commit is known by its id."""
+    """The reply to a publish was lost: look for the commit by its id."""
 
     kind: ClassVar[str] = "commit_outcome_unknown"
     commit_id: str
 
     def __str__(self) -> str:
         return (
-            f"It is not known whether commit {self.commit_id} of {self.place} happened: "
+            f"It is not known whether commit {self.commit_id} of {self.location} happened: "
             f"{self.detail}. Nothing that it wrote was deleted. When the store answers again, ask "
             f"repo.commit({self.commit_id!r}): if it is there, it happened. An operation_hash "
             "makes it safe to just do it again."
@@ -175,11 +176,11 @@ class CommitOutcomeUnknown(OutcomeUnknown):
 
 @define(kw_only=True, slots=False)
 class TableContention(Conflict):
-    """Others kept committing to the dataset of a table, or to a ref, while this was tried."""
+    """Others kept committing to a table's dataset, or to a ref, until the operation gave up."""
 
     kind: ClassVar[str] = "table_contention"
-    place: str
+    location: str
     detail: str
 
     def __str__(self) -> str:
-        return f"Others kept writing to {self.place} first: {self.detail} Try again."
+        return f"Others kept writing to {self.location} first: {self.detail} Try again."

@@ -1,4 +1,4 @@
-"""Stop: a person is needed."""
+"""Errors that need a person: damage, a foreign writer, or a newer format."""
 
 from __future__ import annotations
 
@@ -6,25 +6,49 @@ from typing import ClassVar
 
 from attrs import define
 
-from omnigraph_l2._errors.base import OmniGraphError
+from omnigraph_l1.errors import OmniGraphError
 
-__all__ = ["CorruptRepository", "UpgradeRequired", "UsedAfterFork"]
+__all__ = ["CorruptRepository", "ForeignRepository", "UpgradeRequired"]
 
 
 @define(kw_only=True, slots=False)
 class CorruptRepository(OmniGraphError):
-    """What the format says must hold, does not. ``item`` names the row, file or pointer."""
+    """The repository breaks its format. ``item`` names the row, file or pointer."""
 
     kind: ClassVar[str] = "corrupt_repository"
-    place: str
+    location: str
     item: str
     detail: str
 
     def __str__(self) -> str:
-        where = "" if self.item == self.place else f" at {self.item}"
+        where = "" if self.item == self.location else f" at {self.item}"
         return (
-            f"The repository at {self.place} is damaged{where}: {self.detail.rstrip('.')}. Nothing "
-            "was changed. Read an older version, or bring the files back from a copy."
+            f"The repository at {self.location} is damaged{where}: {self.detail.rstrip('.')}. "
+            "Nothing was changed. Read an older version, or bring the files back from a copy."
+        )
+
+
+@define(kw_only=True, slots=False)
+class ForeignRepository(OmniGraphError):
+    """The original program, or Lance itself, changes this repository too. It can only be read.
+
+    ``files`` names the schema files of the original program that were found; ``datasets`` those
+    whose config has ``lance.auto_cleanup.*``.
+    """
+
+    kind: ClassVar[str] = "foreign_repository"
+    location: str
+    files: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        found = [*self.files, *(f"lance.auto_cleanup of {each}" for each in self.datasets)]
+        return (
+            f"Repository of another program: {self.location} has {', '.join(found)}. That "
+            "program, or "
+            "Lance's automatic cleanup, could remove what is published here, so nothing was "
+            "written. Read it, and load it into a new repository (see 'From the original program' "
+            "in docs/upgrading.md)."
         )
 
 
@@ -33,28 +57,12 @@ class UpgradeRequired(OmniGraphError):
     """A newer omnigraph wrote this repository."""
 
     kind: ClassVar[str] = "upgrade_required"
-    place: str
+    location: str
     found: int
     supported: int
 
     def __str__(self) -> str:
         return (
-            f"The repository at {self.place} has internal schema version {self.found}; this "
+            f"The repository at {self.location} has internal schema version {self.found}; this "
             f"omnigraph knows up to {self.supported}. Upgrade omnigraph first. Nothing was touched."
-        )
-
-
-@define(kw_only=True, slots=False)
-class UsedAfterFork(OmniGraphError):
-    """A handle was made in one process and used in its forked child, where it would hang."""
-
-    kind: ClassVar[str] = "used_after_fork"
-    what: str
-    made_in: int
-    used_in: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} was made in process {self.made_in} and used in its forked child "
-            f"{self.used_in}. Start workers with the 'spawn' method, or open it in the child."
         )

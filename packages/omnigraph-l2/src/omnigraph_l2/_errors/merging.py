@@ -1,4 +1,4 @@
-"""Two sides changed the same thing, and nobody said which of them counts."""
+"""Errors of a merge whose two sides changed the same thing, with no rule to choose between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 5
 
 
 class MergeConflictKind(enum.Enum):
-    """What kind of conflict it is."""
+    """The kinds of conflict."""
 
     DIVERGENT_INSERT = "divergent_insert"
     """Both sides added a row of this id, and the rows differ."""
@@ -47,7 +47,7 @@ _WORDS = {
 class MergeConflict:
     """One thing that both sides changed. ``ours`` is the target, ``theirs`` what is merged.
 
-    Of the rows, a value that Python does not have (a day after the year 9999) is told as text.
+    Of the rows, a value that Python does not have (a day after the year 9999) is shown as text.
     """
 
     table_key: str

@@ -1,7 +1,7 @@
-"""One run, as its user holds it: work on a branch of its own, then publish, abort or fail.
+"""A run: work on its own branch, then publish, abort or fail.
 
-Always: any process can take a run up again by its id. What it did is on its branch, and seen by
-nobody else before it is published. What ended stays ended, except that a publish outranks all.
+Invariant: any process can resume a run by its id. Its changes are on its branch and invisible until
+it is published. A run that ended stays ended, except that a publish overrides abort and fail.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NoReturn, Protocol
 
-from omnigraph_l2._catalog.checking import check_text
-from omnigraph_l2._catalog.commits import GraphCommit
-from omnigraph_l2._errors.translating import border
-from omnigraph_l2._given import check_timeout, refuse_pickling
-from omnigraph_l2._runs.records import RunRecord, RunStatus
-from omnigraph_l2._snapshots import Snapshot
-from omnigraph_l2._transactions.transaction import Transaction
+from omnigraph_l2._branch.snapshot import Snapshot
+from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._model.argument_checks import check_text, check_timeout, refuse_pickling
+from omnigraph_l2._store.run_registry import RunRecord, RunStatus
+from omnigraph_l2._transaction.transaction import Transaction
 
-__all__ = ["Run", "RunStatus", "Workshop"]
+__all__ = ["Run", "RunBackend", "RunStatus"]
 
 
-class Workshop(Protocol):
+class RunBackend(Protocol):
     """What a run needs of the rest of the repository."""
 
     def read(self, run_id: str) -> RunRecord:
@@ -30,12 +29,12 @@ class Workshop(Protocol):
         """Begin a transaction on the branch of a run, or raise where it has ended."""
 
     def snapshot(self, record: RunRecord) -> Snapshot:
-        """Give the graph as the run sees it."""
+        """Return the graph as the run sees it."""
 
     def publish(
         self, record: RunRecord, message: str | None, timeout: float
     ) -> tuple[RunRecord, GraphCommit | None]:
-        """Publish a run, or give what it published before."""
+        """Publish a run, or return what it published before."""
 
     def end(self, record: RunRecord, status: RunStatus, reason: str | None) -> RunRecord:
         """End a run without publishing it."""
@@ -47,7 +46,7 @@ class Workshop(Protocol):
 class Run:
     """Work that becomes one commit, or none. Get one from ``repo.runs``."""
 
-    def __init__(self, record: RunRecord, workshop: Workshop) -> None:
+    def __init__(self, record: RunRecord, workshop: RunBackend) -> None:
         self._record = record
         self._workshop = workshop
 
@@ -73,7 +72,7 @@ class Run:
 
     @property
     def operation_hash(self) -> str | None:
-        """What it was begun as."""
+        """The hash of the operation that it was begun for."""
         return self._record.operation_hash
 
     @property
@@ -103,50 +102,50 @@ class Run:
 
     @property
     def reason(self) -> str | None:
-        """Why it failed, where ``fail`` was told."""
-        with border():
+        """Why it failed, if ``fail`` was called with a reason."""
+        with translate_errors():
             return self._workshop.reason(self._record)
 
     def refresh(self) -> Run:
-        """Look again how far it is; give the run itself."""
-        with border():
+        """Read the status again; return the run itself."""
+        with translate_errors():
             self._record = self._workshop.read(self.run_id)
         return self
 
     def transaction(self, **how: Any) -> Transaction:
         """Begin a transaction on the run's branch. It takes what ``repo.transaction`` takes."""
-        with border():
+        with translate_errors():
             self.refresh()
             return self._workshop.transaction(self._record, how)
 
     def snapshot(self) -> Snapshot:
-        """Give the graph as the run sees it, with what it has done.
+        """Return the graph as the run sees it, with what it has done.
 
         What is read from it does not count as read by the run; what its transactions read does.
         """
-        with border():
+        with translate_errors():
             return self._workshop.snapshot(self._record)
 
     def publish(self, message: str | None = None, *, timeout: float = 60.0) -> GraphCommit | None:
-        """Make all that it did one commit of the target; again, and it is the same commit.
+        """Publish all changes as one commit of the target; a repeat returns the same commit.
 
         Raises ``RunConflict`` where the target changed what the run read or wrote. None where
         there was nothing to publish.
         """
-        check_timeout("Publishing a run", timeout)
-        with border():
+        check_timeout(timeout)
+        with translate_errors():
             self._record, commit = self._workshop.publish(self._record, message, timeout)
         return commit
 
     def abort(self) -> None:
-        """Give it up: what it did is gone. A publish that another process is at wins."""
-        with border():
+        """End the run and discard its changes. A publish in progress in another process wins."""
+        with translate_errors():
             self._record = self._workshop.end(self._record, RunStatus.ABORTED, None)
 
     def fail(self, reason: str) -> None:
-        """Give it up, and say why."""
-        check_text("Failing a run", "the reason", reason)
-        with border():
+        """End the run as failed, with a reason."""
+        check_text("reason", reason)
+        with translate_errors():
             self._record = self._workshop.end(self._record, RunStatus.FAILED, reason)
 
     def __reduce__(self) -> NoReturn:

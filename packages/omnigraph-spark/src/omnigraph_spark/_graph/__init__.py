@@ -1,5 +1,1 @@
-"""A whole graph in Spark, and algorithms on it."""
-
-from omnigraph_spark._graph.reading import Graph, read_graph
-
-__all__ = ["Graph", "read_graph"]
+"""Read a whole graph as data frames, and run graph algorithms on it."""

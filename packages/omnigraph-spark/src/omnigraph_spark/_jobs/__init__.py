@@ -1,1 +1,1 @@
-"""Work on a whole graph that a cluster does; ``omnigraph_spark.jobs`` is where users find it."""
+"""Jobs on a whole graph. ``omnigraph_spark.jobs`` has their public names."""

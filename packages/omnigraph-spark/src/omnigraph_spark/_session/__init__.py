@@ -1,5 +1,1 @@
-"""Spark sessions that can read and write graphs."""
-
-from omnigraph_spark._session.making import register, session
-
-__all__ = ["register", "session"]
+"""Create a Spark session that can read and write repositories."""

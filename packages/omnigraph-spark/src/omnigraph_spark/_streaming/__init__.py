@@ -1,1 +1,1 @@
-"""Streams into a graph."""
+"""Streams of changes out of a table, and streams into tables."""

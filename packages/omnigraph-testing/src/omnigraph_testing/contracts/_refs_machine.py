@@ -19,8 +19,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from omnigraph_l1 import Ref, RefStore
-from omnigraph_l1.errors import RefChanged, RefExists, RefNotFound
+from omnigraph_testing._extras import needs_graph
+
+with needs_graph("omnigraph_testing.contracts.refs"):
+    from omnigraph_l1 import Ref, RefStore
+    from omnigraph_l1.errors import RefChanged, RefExists, RefNotFound
 
 __all__ = ["run_against_model"]
 

@@ -3,10 +3,11 @@
     class TestMyRefs(RefStoreContract):
         @pytest.fixture
         def refs(self):
-            return MyRefs(...)          # empty, and nobody else's
+            return MyRefs(...)          # empty, and used by this test only
 
-Always: it uses public names of omnigraph_l1 only, and what it is given only through ``RefStore``.
-Not here: what happens when processes die or replies are lost; that needs the real backend.
+Invariant: it uses public names of omnigraph_l1 only, and what it is given only through
+``RefStore``. Not here: what happens when processes die or replies are lost; that needs the real
+backend.
 """
 
 # ruff: noqa: S101, PLR2004 - these are tests, to be run by others
@@ -24,9 +25,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from omnigraph_l1 import Ref, RefStore
-from omnigraph_l1.errors import BadInput, InvalidName, RefChanged, RefExists, RefNotFound
+from omnigraph_testing._extras import needs_graph
 from omnigraph_testing.contracts._refs_machine import run_against_model
+
+with needs_graph("omnigraph_testing.contracts.refs"):
+    from omnigraph_l1 import Ref, RefStore
+    from omnigraph_l1.errors import BadInput, InvalidName, RefChanged, RefExists, RefNotFound
 
 __all__ = ["RefStoreContract", "ref_names", "ref_values"]
 
@@ -75,16 +79,16 @@ class RefStoreContract:
 
     @pytest.fixture
     def refs(self) -> RefStore:
-        """Give an empty store."""
+        """Return an empty store."""
         raise NotImplementedError
 
     @pytest.fixture
     def other(self, refs: RefStore) -> RefStore:
-        """Give another handle on the same store."""
+        """Return another handle on the same store."""
         return refs
 
     def test_what_was_never_made_is_not_there(self, refs: RefStore) -> None:
-        """Getting a ref that nobody made gives None, and the list is empty."""
+        """Getting a ref that was never made returns None, and the list is empty."""
         assert refs.get("nobody") is None
         assert refs.list() == ()
 
@@ -119,7 +123,7 @@ class RefStoreContract:
         assert len(seen) == 25
 
     def test_replacing_what_has_changed_is_refused(self, refs: RefStore, other: RefStore) -> None:
-        """A ref that somebody changed is RefChanged, with both write ids, and stays as it is."""
+        """A ref that was changed is RefChanged, with both write ids, and stays as it is."""
         old = refs.create("main", {"head": 1})
         new = other.replace(old, {"head": 2})
         with pytest.raises(RefChanged) as caught:
@@ -282,7 +286,7 @@ class RefStoreContract:
         assert refs.replace(copy, {"list": []}).value == {"list": []}
 
     def test_of_many_who_create_one_wins(self, refs: RefStore) -> None:
-        """Threads that create one name at the same time: one is told that it did."""
+        """Threads that create one name at the same time: one of them succeeds."""
         for number in range(self.rounds):
             name = f"contended/{number}"
             creations = [partial(refs.create, name, {"by": who}) for who in range(self.racers)]

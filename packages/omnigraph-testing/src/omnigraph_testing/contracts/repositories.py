@@ -3,18 +3,14 @@
     class TestMyRepository(RepositoryContract):
         @pytest.fixture
         def repository(self):
-            return my_repository(SCHEMA)        # empty, and nobody else's
+            return my_repository(SCHEMA)        # empty, and used by this test only
 
         @pytest.fixture
         def reopened(self):
-            return another_handle               # what ``reopened()`` gives sees the same place
+            return another_handle               # what ``reopened()`` gives sees the same location
 
-        @pytest.fixture
-        def fresh(self):
-            return two_handles                  # on a new, empty repository, for each schema given
-
-Always: it uses public names of omnigraph_l2 only. Not here: what happens when processes race or
-die; that needs the real place, and ``crash`` and ``histories``.
+Invariant: it uses public names of omnigraph_l2 only. Not here: what happens when processes race or
+die; that needs the real location, and ``crash`` and ``histories``.
 """
 
 # ruff: noqa: PLR2004, PT012, S101 - these are tests, to be run by others
@@ -25,22 +21,25 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
-import pyarrow as pa
 import pytest
 
-from omnigraph_l2 import EdgeType, GraphSchema, NodeType, RegisterTable, Repository, TableUpdate
-from omnigraph_l2.errors import (
-    DanglingEdges,
-    DuplicateIds,
-    ExpectedVersionMismatch,
-    InvalidChange,
-    InvalidData,
-    TransactionClosed,
-    UnknownCommit,
-    UnknownTable,
-    UnknownVersion,
-)
-from omnigraph_testing.contracts._graph_machine import Fresh, run_graph_against_model
+from omnigraph_testing._extras import needs_graph
+
+with needs_graph("omnigraph_testing.contracts.repositories"):
+    import pyarrow as pa
+
+    from omnigraph_l2 import EdgeType, GraphSchema, NodeType, RegisterTable, Repository, TableUpdate
+    from omnigraph_l2.errors import (
+        DanglingEdges,
+        DuplicateIds,
+        ExpectedVersionMismatch,
+        InvalidChange,
+        InvalidData,
+        TransactionClosed,
+        UnknownCommit,
+        UnknownTable,
+        UnknownVersion,
+    )
 
 __all__ = ["SCHEMA", "RepositoryContract"]
 
@@ -56,24 +55,16 @@ def _ids(repository: Repository, table_key: str) -> list[str]:
 
 
 class RepositoryContract:
-    """Subclass it, override ``repository``, ``reopened`` and ``fresh``, and run pytest."""
-
-    examples = 5
-    """How many histories of a whole graph are tried."""
+    """Subclass it, override ``repository`` and ``reopened``, and run pytest."""
 
     @pytest.fixture
     def repository(self) -> Repository:
-        """Give an empty repository with ``SCHEMA``."""
+        """Return an empty repository with ``SCHEMA``."""
         raise NotImplementedError
 
     @pytest.fixture
     def reopened(self) -> Callable[[], Repository]:
-        """Give what opens another handle on the same repository."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def fresh(self) -> Fresh:
-        """Give what makes an empty repository with a schema at a new place; two handles on it."""
+        """Return what opens another handle on the same repository."""
         raise NotImplementedError
 
     def test_a_new_repository_has_its_tables_and_one_commit(self, repository: Repository) -> None:
@@ -87,7 +78,7 @@ class RepositoryContract:
     def test_tables_become_visible_together(
         self, repository: Repository, reopened: Callable[[], Repository]
     ) -> None:
-        """Before the end nobody sees anything; after it everybody sees everything."""
+        """Before the end no reader sees anything; after it each reader sees everything."""
         other = reopened()
         with repository.transaction(actor="ann", message="first") as tx:
             tx.append(_PERSON, [{"id": "a", "name": "Ann", "age": 1}])
@@ -159,7 +150,7 @@ class RepositoryContract:
         assert _ids(repository, _CITY) == []
 
     def test_data_that_does_not_fit(self, repository: Repository) -> None:
-        """Every problem is told at once, and nothing is written."""
+        """All problems are reported at once, and nothing is written."""
         with pytest.raises(InvalidData) as refused, repository.transaction() as tx:
             tx.append(_PERSON, [{"id": "a", "name": 3, "age": 2.5, "extra": 1}])
         assert {problem.column for problem in refused.value.problems} == {"name", "age", "extra"}
@@ -249,7 +240,3 @@ class RepositoryContract:
             with pytest.raises(InvalidChange):
                 repository.publish([change])
         assert len(repository.log()) == 1
-
-    def test_a_whole_graph_behaves_as_a_plain_model(self, fresh: Fresh) -> None:
-        """Branches three deep, tags, merges, reverts, runs, diffs, feeds, upkeep, new types."""
-        run_graph_against_model(fresh, examples=self.examples)

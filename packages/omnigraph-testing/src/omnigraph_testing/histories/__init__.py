@@ -1,9 +1,8 @@
 """Concurrent histories: recorded from real processes, and judged for a serial order."""
 
 from omnigraph_testing.errors import Aborted
-from omnigraph_testing.histories._check import check
-from omnigraph_testing.histories._journal import Client, Recorder
-from omnigraph_testing.histories._model import (
+from omnigraph_testing.histories._anomaly_report import Anomaly, AnomalyKind, Edge, Relation, Report
+from omnigraph_testing.histories._history_model import (
     Append,
     Element,
     History,
@@ -13,23 +12,14 @@ from omnigraph_testing.histories._model import (
     Read,
     Transaction,
 )
-from omnigraph_testing.histories._ndjson import read_history, read_journals, write_history
-from omnigraph_testing.histories._ref_check import check_refs
-from omnigraph_testing.histories._ref_model import (
-    ABSENT,
-    RefAction,
-    RefAnswer,
-    RefCall,
-    RefRecorder,
-    read_ref_journals,
-)
-from omnigraph_testing.histories._report import Anomaly, AnomalyKind, Edge, Relation, Report
-from omnigraph_testing.histories._run import Kills, run
-from omnigraph_testing.histories._worker import Worker
-from omnigraph_testing.histories._workload import Workload
+from omnigraph_testing.histories._history_run import Kills, run
+from omnigraph_testing.histories._ndjson_files import read_history, read_journals, write_history
+from omnigraph_testing.histories._process_journal import Client, Recorder
+from omnigraph_testing.histories._random_workload import Workload
+from omnigraph_testing.histories._serial_check import check
+from omnigraph_testing.histories._worker_main import Worker
 
 __all__ = [
-    "ABSENT",
     "Aborted",
     "Anomaly",
     "AnomalyKind",
@@ -44,20 +34,14 @@ __all__ = [
     "Outcome",
     "Read",
     "Recorder",
-    "RefAction",
-    "RefAnswer",
-    "RefCall",
-    "RefRecorder",
     "Relation",
     "Report",
     "Transaction",
     "Worker",
     "Workload",
     "check",
-    "check_refs",
     "read_history",
     "read_journals",
-    "read_ref_journals",
     "run",
     "write_history",
 ]

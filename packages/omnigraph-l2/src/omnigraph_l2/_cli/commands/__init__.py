@@ -1,1 +1,1 @@
-"""What can be typed: names, options, what they mean. Nothing here imports Lance or Arrow."""
+"""The commands with their options and help texts. Nothing here imports Lance or Arrow."""

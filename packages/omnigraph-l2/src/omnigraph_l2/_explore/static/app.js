@@ -1,4 +1,4 @@
-// The page: reads the history, draws the tabs, and shows the panel that is chosen.
+// The page: reads the history, draws the tabs, and shows the selected panel.
 
 import { changesPanel } from "./changes.js";
 import { byId, el, fill, note, problem, show } from "./dom.js";

@@ -1,8 +1,8 @@
-// What a commit changed: who and why, each table in short, and its rows before and after.
+// The changes of a commit: author and message, a summary of each table, and its rows before and after.
 
 import { cell, columnClass, head } from "./cells.js";
 import { button, data, el, fill, note, problem, show, visible } from "./dom.js";
-import { choose, chosenCommit, knownHistory, unsaid } from "./history.js";
+import { choose, chosenCommit, defaultTitle, knownHistory } from "./history.js";
 import { ask, isFile } from "./source.js";
 import { counted, kindOf, nameOf, number, shortId, textOf, when, wholeMoment } from "./words.js";
 
@@ -14,7 +14,7 @@ const KINDS = [
 
 export async function changesPanel(state) {
   const id = chosenCommit(state.at);
-  if (id === null) return [note("There is no commit to look at.")];
+  if (id === null) return [note("No commit.")];
   const commit = knownHistory().commits.find((each) => each.id === id) ?? (await ask("commit", { id }));
   const place = el("div", { class: "changed-tables" });
   show(place, () => changedTables(commit));
@@ -22,12 +22,12 @@ export async function changesPanel(state) {
 }
 
 function about(commit) {
-  const [title, ...rest] = (textOf(commit.message) ?? unsaid(commit)).split("\n");
+  const [title, ...rest] = (textOf(commit.message) ?? defaultTitle(commit)).split("\n");
   const parent = (id) => button(shortId(id), () => choose(id), { class: "link id" });
   const facts = [
-    ["by", commit.actor === null ? "nobody named" : data(textOf(commit.actor))],
+    ["by", commit.actor === null ? "unknown" : data(textOf(commit.actor))],
     ["at", el("time", { datetime: commit.at, title: wholeMoment(commit.at) }, when(commit.at))],
-    ["on", el("span", {}, data(commit.branch), commit.deleted ? " (deleted since)" : "")],
+    ["on", el("span", {}, data(commit.branch), commit.deleted ? " (deleted)" : "")],
     ["commit", el("code", { class: "id" }, visible(commit.id))],
     commit.parent === null ? null : ["after", parent(commit.parent)],
     commit.merged === null ? null : ["merges", parent(commit.merged)],
@@ -45,7 +45,7 @@ function about(commit) {
 
 async function changedTables(commit) {
   const answer = await ask("changes", { id: commit.id });
-  if (!answer.tables.length) return [note("It changed no rows and no types.")];
+  if (!answer.tables.length) return [note("No rows and no types were changed.")];
   const most = Math.max(1, ...answer.tables.map((each) => Math.log1p(touched(each))));
   return [
     el("h3", {}, `${counted(answer.tables.length, "table")} changed`),
@@ -97,26 +97,26 @@ function bars(table, most) {
 
 function count(commit, table, place) {
   const most = table.at_most === null ? "not compared yet" : `up to ${number(table.at_most)} rows differ`;
-  const told = el("span", { class: "quiet" }, most);
-  if (isFile()) return [told];
+  const bound = el("span", { class: "quiet" }, most);
+  if (isFile()) return [bound];
   const begin = async () => {
     fill(place, el("span", { class: "quiet" }, "comparing …"));
     try {
       const [found] = (await ask("changes", { id: commit.id, table: table.key })).tables;
-      fill(place, found ? counts(found, Math.log1p(touched(found)) || 1) : "no row differs");
+      fill(place, found ? counts(found, Math.log1p(touched(found)) || 1) : "no changes");
     } catch (error) {
       fill(place, problem(error));
     }
   };
-  return [told, button("Compare", begin, { class: "link" })];
+  return [bound, button("Compare", begin, { class: "link" })];
 }
 
 function properties(table) {
-  const told = [
+  const changes = [
     ...(table.added_properties ?? []).map((name) => el("span", { class: "count insert" }, "property ", data(name), " added")),
     ...(table.removed_properties ?? []).map((name) => el("span", { class: "count delete" }, "property ", data(name), " removed")),
   ];
-  return told.length && table.change === "changed" ? el("p", { class: "properties" }, told) : null;
+  return changes.length && table.change === "changed" ? el("p", { class: "properties" }, changes) : null;
 }
 
 function diffRows(place, id, table, kind, skip) {
@@ -129,7 +129,7 @@ function diffRows(place, id, table, kind, skip) {
     );
     return [
       isFile() || there.length < 2 ? null : el("div", { class: "kinds", role: "group", "aria-label": "Kinds of changes" }, filters),
-      page.rows.length ? diffTable(page) : note("No row of this kind."),
+      page.rows.length ? diffTable(page) : note("No rows of this kind."),
       page.left_out ? note(`${counted(page.left_out, "more column")} not shown.`) : null,
       el(
         "div",

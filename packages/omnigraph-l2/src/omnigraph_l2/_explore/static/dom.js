@@ -1,8 +1,8 @@
-// Elements, made of text and never of markup: whatever a repository holds, it stays text.
+// Elements are created from text, never from markup: content of a repository stays text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// Characters that are not seen, or that turn others around, are shown by their number.
+// Invisible characters, and those that change the direction of text, are shown by their number.
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
@@ -39,7 +39,7 @@ export function oneLine(text) {
   return visible(text).replace(/\n/g, " ⏎ ").replace(/\t/g, " ⇥ ");
 }
 
-// What a repository says, kept apart from the words around it, in whatever direction it runs.
+// Text from the repository, isolated from the text around it, whatever its direction.
 export function data(text, attributes) {
   return el("bdi", { dir: "auto", ...attributes }, oneLine(text));
 }
@@ -48,19 +48,19 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-// What was asked for last is what is shown, whichever answer comes first.
+// The latest request is shown, whichever answer arrives first.
 export async function show(place, work) {
   const turn = (place.turn = (place.turn ?? 0) + 1);
   place.setAttribute("aria-busy", "true");
   const isLast = () => place.turn === turn;
-  const patience = setTimeout(() => isLast() && fill(place, el("p", { class: "waiting" }, "Reading …")), 250);
+  const waiting = setTimeout(() => isLast() && fill(place, el("p", { class: "waiting" }, "Loading …")), 250);
   let shown;
   try {
     shown = await work();
   } catch (error) {
     shown = [problem(error)];
   }
-  clearTimeout(patience);
+  clearTimeout(waiting);
   if (!isLast()) return;
   place.removeAttribute("aria-busy");
   fill(place, shown);

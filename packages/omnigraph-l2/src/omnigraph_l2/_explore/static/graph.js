@@ -1,4 +1,4 @@
-// The lines of the commit graph: one small picture for each commit, that joins those around it.
+// The lines of the commit graph: one small drawing per commit that connects to its neighbours.
 
 import { svg } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// The list of commits beside their graph. Any of them can be chosen: every panel shows it then.
+// The list of commits next to their graph. Every panel shows the selected commit.
 
 import { button, byId, data, el, fill, note, problem } from "./dom.js";
 import { picture, widthOf } from "./graph.js";
@@ -30,7 +30,7 @@ async function loadOlder() {
   }
 }
 
-// What is chosen as a commit: a branch and a tag mean the one that they were at when this was read.
+// The selected commit: a branch or a tag stands for its commit when the history was read.
 export function chosenCommit(at) {
   const [kind, name] = [at.slice(0, at.indexOf(":")), at.slice(at.indexOf(":") + 1)];
   if (kind === "commit") return name;
@@ -69,8 +69,8 @@ function drawCommits() {
 }
 
 function row(commit, width) {
-  const said = commit.message === null ? null : typeof commit.message === "object" ? commit.message.text : commit.message;
-  const title = said ? data(said.split("\n", 1)[0], { class: "said" }) : el("span", { class: "said unsaid" }, unsaid(commit));
+  const message = commit.message === null ? null : typeof commit.message === "object" ? commit.message.text : commit.message;
+  const title = message ? data(message.split("\n", 1)[0], { class: "said" }) : el("span", { class: "said unsaid" }, defaultTitle(commit));
   return el(
     "li",
     { class: "commit" },
@@ -95,8 +95,8 @@ function row(commit, width) {
   );
 }
 
-export function unsaid(commit) {
-  return commit.parent === null ? "the beginning" : "no message";
+export function defaultTitle(commit) {
+  return commit.parent === null ? "first commit" : "no message";
 }
 
 export function choose(id) {

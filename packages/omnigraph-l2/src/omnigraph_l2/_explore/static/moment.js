@@ -1,4 +1,4 @@
-// Which moment is looked at, and the way to another one.
+// The selected revision, and the controls to select another one.
 
 import { button, byId, data, el, fill, oneLine } from "./dom.js";
 import { chosenCommit, knownHistory } from "./history.js";
@@ -23,7 +23,7 @@ export function drawMoment(state, refresh) {
   const isNow = at === "branch:main";
   fill(
     byId("looking"),
-    el("label", { for: "moment" }, "Looking at"),
+    el("label", { for: "moment" }, "Revision"),
     select,
     isNow ? null : button("Back to main", () => go({ at: "" }), { class: "back" }),
     isFile() ? null : button("Refresh", refresh, { title: "Read the history again" }),

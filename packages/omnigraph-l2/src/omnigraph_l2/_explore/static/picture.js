@@ -1,6 +1,6 @@
-// The picture of a schema: boxes for types of nodes, lines for types of edges. Only geometry here.
+// The geometry of a schema diagram: boxes for node types, lines for edge types.
 //
-// Boxes push each other away, edges pull them together; the same schema gives the same picture.
+// Boxes repel each other and edges attract them; the same schema gives the same diagram.
 
 const WIDTH_OF_A_LETTER = 7.3;
 const HEIGHT_OF_A_LABEL = 22;
@@ -26,7 +26,7 @@ export function boxOf(type) {
   };
 }
 
-// Gives the boxes their places; `links` are pairs of numbers of boxes.
+// Sets the positions of the boxes; `links` are pairs of box numbers.
 export function arrange(boxes, links) {
   const radius = 90 + boxes.length * 45;
   const turn = boxes.length > 2 ? -Math.PI / 2 : 0;
@@ -77,7 +77,7 @@ function push(boxes, heat) {
   }
 }
 
-// Moves boxes apart that are too near to each other; tells whether there were any.
+// Moves boxes apart that are too close; returns whether there were any.
 function separate(boxes, joined) {
   let moved = false;
   for (let one = 0; one < boxes.length; one += 1) {
@@ -102,7 +102,7 @@ function separate(boxes, joined) {
   return moved;
 }
 
-// The part of the plane that has all boxes and all labels in it.
+// The rectangle that contains all boxes and labels.
 export function frameOf(boxes) {
   const margin = 24;
   const left = Math.min(...boxes.map((box) => box.x - box.width / 2)) - margin;
@@ -112,7 +112,7 @@ export function frameOf(boxes) {
   return { left: Math.floor(left), top: Math.floor(top), width: Math.ceil(right - left), height: Math.ceil(bottom - top) };
 }
 
-// The line from one box to another; `turn` bends those that share both ends apart.
+// The line from one box to another; `turn` bends lines apart that share both ends.
 export function lineBetween(a, b, turn) {
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const distance = Math.hypot(dx, dy) || 1;
@@ -126,7 +126,7 @@ export function lineBetween(a, b, turn) {
   };
 }
 
-// The line from a box to itself: above its corners and below them, right and left; then larger ones.
+// The line from a box to itself: at each of the four corners, then larger ones.
 export function loopOf(box, number) {
   const right = number % 4 === 0 || number % 4 === 3 ? 1 : -1;
   const down = number % 4 > 1 ? 1 : -1;
@@ -152,7 +152,7 @@ function round(value) {
   return value.toFixed(1);
 }
 
-// The place of a label around a point.
+// The box of a label around a point.
 export function labelBox(text, at) {
   return { x: at.x, y: at.y, width: text.length * WIDTH_OF_A_LETTER + 20, height: HEIGHT_OF_A_LABEL };
 }

@@ -1,4 +1,4 @@
-// Rows of a table at a moment, with a filter.
+// The rows of a table at a revision, with a filter.
 
 import { cell, columnClass, head } from "./cells.js";
 import { button, el, note, oneLine, show } from "./dom.js";
@@ -8,14 +8,14 @@ import { go } from "./state.js";
 import { counted, number } from "./words.js";
 
 const WHY = {
-  large: "These rows are large, so that a page has few of them.",
-  time: "Looking for rows takes long; here is what was found so far.",
+  large: "These rows are large, so the page has few of them.",
+  time: "The search takes long. These are the rows found so far.",
 };
 
 export async function rowsPanel(state) {
   const at = momentOf(state.at);
   const { tables } = await ask("tables", { at });
-  if (!tables.length) return [note("There are no tables at this moment.")];
+  if (!tables.length) return [note("There are no tables at this revision.")];
   const chosen = state.table || tables[0].key;
   const place = el("div", { class: "rows-place" });
   readRows(place, at, chosen, state.filter, [null]);
@@ -34,7 +34,7 @@ function form(tables, chosen, filter) {
     spellcheck: "false",
     autocomplete: "off",
     maxlength: "4000",
-    placeholder: isFile() ? "a file cannot filter" : "such as  age > 30 AND city = 'Oslo'",
+    placeholder: isFile() ? "not available in a file" : "for example: age > 30 AND city = 'Oslo'",
     disabled: isFile(),
   });
   const submit = (event) => {
@@ -51,7 +51,7 @@ function form(tables, chosen, filter) {
   );
 }
 
-// `places` has where each page so far began; the last is the one to read.
+// `places` has the start of each page so far; the last one is the page to read.
 function readRows(place, at, table, filter, places) {
   show(place, async () => {
     const page = await ask("rows", { at, table, filter, from: places[places.length - 1] });
@@ -67,7 +67,7 @@ function readRows(place, at, table, filter, places) {
         "div",
         { class: "pages" },
         older ? button("Back", back) : null,
-        page.next === null ? null : isFile() ? note("More rows are in the repository.") : button(filter ? "Look on" : "Next rows", on),
+        page.next === null ? null : isFile() ? note("More rows are in the repository.") : button(filter ? "Continue" : "Next rows", on),
       ),
     ];
   });
@@ -76,9 +76,9 @@ function readRows(place, at, table, filter, places) {
 function summary(page, filter) {
   const all = counted(page.of, "row");
   if (!filter) return el("p", { class: "summary" }, page.rows.length < page.of ? `${counted(page.rows.length, "row")} of ${number(page.of)}` : all);
-  const looked = page.next === null ? `all ${all} looked at` : `${number(page.looked)} of ${all} looked at so far`;
-  const found = page.rows.length ? `${counted(page.rows.length, "row")} found` : "no row found";
-  return el("p", { class: "summary" }, `${found}, ${looked}`);
+  const searched = page.next === null ? `all ${all} searched` : `${number(page.looked)} of ${all} searched`;
+  const found = page.rows.length ? `${counted(page.rows.length, "row")} found` : "no rows found";
+  return el("p", { class: "summary" }, `${found}, ${searched}`);
 }
 
 function rowsTable(page) {

@@ -1,4 +1,4 @@
-// The types of a moment: a picture, and all of them in words.
+// The types of a revision, as a diagram and as text.
 
 import { data, el, note, svg, visible } from "./dom.js";
 import { momentOf } from "./history.js";
@@ -14,11 +14,11 @@ export async function schemaPanel(state) {
   const answer = await ask("schema", { at: momentOf(state.at) });
   const nodes = answer.types.filter((each) => each.kind === "node");
   const edges = answer.types.filter((each) => each.kind === "edge");
-  if (!answer.types.length) return [note("There are no types at this moment.")];
+  if (!answer.types.length) return [note("There are no types at this revision.")];
   const drawn = mostJoined(nodes, edges);
   return [
     drawn.length ? drawing(drawn, edges) : null,
-    drawn.length < nodes.length ? note(`The picture has the ${drawn.length} types with the most edges, of ${number(nodes.length)}.`) : null,
+    drawn.length < nodes.length ? note(`The diagram shows the ${drawn.length} types with the most edges of ${number(nodes.length)}.`) : null,
     answer.left_out ? note(`${number(answer.left_out)} more types are not shown.`) : null,
     el("div", { class: "types" }, answer.types.map(inWords)),
   ];
@@ -48,13 +48,13 @@ function drawing(nodes, edges) {
     labels.push(edgeLabel(edge, found.label));
   }
   const frame = frameOf([...boxes, ...labels.map(([box]) => box)]);
-  const told = `${counted(nodes.length, "type")} of nodes, joined by ${counted(joined.length, "type")} of edges`;
+  const title = `${counted(nodes.length, "node type")}, connected by ${counted(joined.length, "edge type")}`;
   return el(
     "div",
     { class: "scroll picture", tabindex: "0" },
     svg(
       "svg",
-      { viewBox: `${frame.left} ${frame.top} ${frame.width} ${frame.height}`, width: frame.width, height: frame.height, role: "img", "aria-label": told },
+      { viewBox: `${frame.left} ${frame.top} ${frame.width} ${frame.height}`, width: frame.width, height: frame.height, role: "img", "aria-label": title },
       svg(
         "defs",
         {},
@@ -71,7 +71,7 @@ function drawing(nodes, edges) {
   );
 }
 
-// Gives each edge that shares its ends with others a place beside them.
+// Numbers the edges that share both ends, so their lines do not overlap.
 function placed(joined) {
   const seen = new Map();
   return joined.map(([edge, source, target]) => {
@@ -110,14 +110,14 @@ function drawnBox(box) {
 }
 
 function edgeLabel(edge, at) {
-  const told = `${short(edge.name)}  ${shortNumber(edge.rows)}`;
-  const box = labelBox(told, at);
+  const text = `${short(edge.name)}  ${shortNumber(edge.rows)}`;
+  const box = labelBox(text, at);
   const label = svg(
     "g",
     { class: "edge-label", onclick: () => go({ panel: "rows", table: edge.key, filter: "" }) },
     svg("title", {}, visible(`${edge.key}: ${counted(edge.rows, "row")}`)),
     svg("rect", { x: box.x - box.width / 2, y: box.y - box.height / 2, width: box.width, height: box.height, rx: 11 }),
-    svg("text", { x: box.x, y: box.y + 4 }, told),
+    svg("text", { x: box.x, y: box.y + 4 }, text),
   );
   return [box, label];
 }

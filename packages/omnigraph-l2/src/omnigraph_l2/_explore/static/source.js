@@ -1,7 +1,7 @@
-// Where answers come from: the server that sent this page, or the data within a single file.
+// The source of the answers: the server that sent this page, or the data in a single-file page.
 
 const EMBEDDED = document.getElementById("embedded");
-const KEPT = EMBEDDED === null ? null : JSON.parse(EMBEDDED.textContent);
+const DATA = EMBEDDED === null ? null : JSON.parse(EMBEDDED.textContent);
 
 export class Problem extends Error {
   constructor(kind, message) {
@@ -11,28 +11,28 @@ export class Problem extends Error {
 }
 
 export function isFile() {
-  return KEPT !== null;
+  return DATA !== null;
 }
 
 export function fileNotes() {
-  return KEPT === null ? [] : KEPT.notes;
+  return DATA === null ? [] : DATA.notes;
 }
 
 export async function ask(question, parameters = {}) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== "");
-  given.sort(([one], [other]) => (one < other ? -1 : 1));
-  return KEPT === null ? fromServer(question, new URLSearchParams(given)) : fromFile(question, given);
+  const query = Object.entries(parameters).filter(([, value]) => value !== null && value !== "");
+  query.sort(([one], [other]) => (one < other ? -1 : 1));
+  return DATA === null ? fromServer(question, new URLSearchParams(query)) : fromFile(question, query);
 }
 
-function fromFile(question, given) {
-  const name = [question, ...given.map(([key, value]) => `${key}=${value}`)].join("\n");
-  if (!Object.hasOwn(KEPT.places, name)) {
+function fromFile(question, query) {
+  const name = [question, ...query.map(([key, value]) => `${key}=${value}`)].join("\n");
+  if (!Object.hasOwn(DATA.places, name)) {
     throw new Problem(
       "not_in_this_file",
-      "This file does not hold that. Run `omnigraph explore` on the repository to see all of it.",
+      "This file does not contain the data. Run `omnigraph explore` on the repository to see all data.",
     );
   }
-  const answer = KEPT.answers[KEPT.places[name]];
+  const answer = DATA.answers[DATA.places[name]];
   if (answer.error) throw new Problem(answer.error.kind, answer.error.message);
   return answer;
 }
@@ -43,7 +43,7 @@ async function fromServer(question, query) {
     const reply = await fetch(`api/${question}?${query}`, { cache: "no-store" });
     answer = await reply.json();
   } catch {
-    throw new Problem("no_answer", "The server of this page does not answer. Was `omnigraph explore` ended?");
+    throw new Problem("no_answer", "The server of this page does not respond. Is `omnigraph explore` still running?");
   }
   if (answer.error) throw new Problem(answer.error.kind, answer.error.message);
   return answer;

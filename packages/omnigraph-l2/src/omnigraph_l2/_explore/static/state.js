@@ -1,4 +1,4 @@
-// What is looked at: kept in the address, so that going back works and a reload shows the same.
+// The selection. It is part of the address, so back and reload work.
 
 const NAMES = ["at", "table", "filter"];
 const listeners = [];

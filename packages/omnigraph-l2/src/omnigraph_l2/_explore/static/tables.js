@@ -1,4 +1,4 @@
-// The tables of a moment: how many rows, how large, and how they grew.
+// The tables of a revision: rows, sizes and growth.
 
 import { button, data, el, fill, note, problem, svg } from "./dom.js";
 import { momentOf } from "./history.js";
@@ -12,7 +12,7 @@ const HEIGHT = 28;
 export async function tablesPanel(state, offset = 0) {
   const at = momentOf(state.at);
   const page = await ask("tables", { at, offset: offset || null });
-  if (!page.count) return [note("There are no tables at this moment.")];
+  if (!page.count) return [note("There are no tables at this revision.")];
   const size = page.tables.reduce((sum, each) => sum + (each.bytes ?? 0), 0);
   const lines = new Map();
   const body = page.tables.map((table) => row(table, lines));
@@ -25,7 +25,7 @@ export async function tablesPanel(state, offset = 0) {
       fact(shortNumber(page.nodes), "nodes"),
       fact(shortNumber(page.edges), "edges"),
       page.tables.length === page.count ? fact(bytes(size), "in data files") : null,
-      fact(number(page.version), "version of the catalog"),
+      fact(number(page.version), "catalog version"),
     ),
     el(
       "div",
@@ -92,11 +92,11 @@ function sparkline(counts, moments) {
   const points = there.map(([n, count]) => `${x(n).toFixed(1)} ${y(count).toFixed(1)}`);
   const [firstN, first] = there[0];
   const [lastN, last] = there[there.length - 1];
-  const told = `from ${counted(first, "row")} on ${when(moments[firstN].at)} to ${number(last)} on ${when(moments[lastN].at)}`;
+  const title = `from ${counted(first, "row")} on ${when(moments[firstN].at)} to ${number(last)} on ${when(moments[lastN].at)}`;
   return svg(
     "svg",
-    { class: "spark", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": told },
-    svg("title", {}, told),
+    { class: "spark", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title },
+    svg("title", {}, title),
     svg("path", { class: "area", d: `M${x(firstN)} ${HEIGHT - 2}L${points.join("L")}L${x(lastN)} ${HEIGHT - 2}Z` }),
     svg("path", { class: "trend", d: `M${points.join("L")}` }),
     svg("circle", { class: "end", cx: x(lastN), cy: y(last), r: 2.5 }),
@@ -118,7 +118,7 @@ function paging(state, page, offset) {
   return el(
     "div",
     { class: "pages" },
-    offset ? button("Tables before", turn(Math.max(0, offset - size))) : null,
+    offset ? button("Previous tables", turn(Math.max(0, offset - size))) : null,
     rest > 0 ? button(`${number(rest)} more tables`, turn(offset + page.tables.length)) : null,
   );
 }

@@ -1,4 +1,4 @@
-// Numbers, sizes and times in words.
+// Numbers, sizes and times as text.
 
 const NUMBERS = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

@@ -1,0 +1,1 @@
+"""Record the operations of a process on files: ptrace, seccomp, and typed operations."""

@@ -1,0 +1,1 @@
+"""Reading a pinned version: rows, deletion vectors, history, and comparison of versions."""

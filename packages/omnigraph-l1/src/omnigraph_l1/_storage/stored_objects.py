@@ -1,0 +1,241 @@
+"""The files below a location: list, read and remove them, and flush them on local disk.
+
+Invariants: times are the store's own (the file system's on local disk), never a writer's. What is
+removed during a listing is left out, and memory does not grow with the number of files. When a
+``sync_…`` function returns, what it was given survives a power cut; Lance itself never flushes. A
+name is durable only when the directory that holds it is, so both are flushed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import attrs
+import obstore
+from obstore.exceptions import BaseError
+
+from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.store_failures import harmless, store_errors, to_storage_error
+from omnigraph_l1._text_encoding import new_ulid
+from omnigraph_l1.errors import StorageError
+
+__all__ = [
+    "StoredObject",
+    "all_names",
+    "first_names",
+    "list_objects",
+    "read_object",
+    "remove_object",
+    "sync_below",
+    "sync_directories",
+    "sync_files",
+    "sync_with_parents",
+    "time_of_store",
+    "translate_os_errors",
+]
+
+_CLOCK: Final = "clock"
+
+
+@attrs.frozen(kw_only=True)
+class StoredObject:
+    """One file below a location."""
+
+    name: str
+    """Its path below the location, with ``/`` between segments."""
+    size: int
+    modified: datetime
+    """When it was last written, by the store's clock."""
+
+
+def list_objects(storage: Storage) -> Iterator[StoredObject]:
+    """List every file below a location, in no order; nothing if there is no such location."""
+    if storage.location.is_local:
+        try:
+            yield from _local_files(storage.location.local_path)
+        except OSError as error:
+            raise to_storage_error(error, storage.location) from error
+        return
+    try:
+        for page in storage.object_store().list():
+            for entry in page:
+                yield StoredObject(
+                    name=str(entry["path"]),
+                    size=int(entry["size"]),
+                    modified=entry["last_modified"],
+                )
+    except FileNotFoundError:
+        return
+    except store_errors() as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+
+
+def remove_object(storage: Storage, name: str) -> None:
+    """Remove one file below a location; one that is not there is no error."""
+    storage.location / name
+    try:
+        if storage.location.is_local:
+            (storage.location.local_path / name).unlink(missing_ok=True)
+        else:
+            storage.object_store().delete(name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise to_storage_error(error, storage.location) from error
+    except store_errors() as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+
+
+def time_of_store(storage: Storage) -> datetime:
+    """Return the time by the clock of an object store: an object below the location is written.
+
+    It is removed again; its name is a ULID and ``.clock``, where a kill leaves it.
+    """
+    name = f"{new_ulid()}.{_CLOCK}"
+    store = storage.object_store()
+    try:
+        store.put(name, b"")
+        return store.head(name)["last_modified"]
+    except store_errors() as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+    finally:
+        with suppress(StorageError):
+            remove_object(storage, name)
+
+
+def _local_files(top: Path) -> Iterator[StoredObject]:
+    pending = [top]
+    while pending:
+        directory = pending.pop()
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(Path(entry.path))
+                        continue
+                    try:
+                        facts = entry.stat()
+                    except FileNotFoundError:
+                        continue
+                    yield StoredObject(
+                        name=Path(entry.path).relative_to(top).as_posix(),
+                        size=facts.st_size,
+                        modified=datetime.fromtimestamp(facts.st_mtime, timezone.utc),
+                    )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+
+
+_LOOKED_AT = 64
+
+
+@contextmanager
+def translate_os_errors(location: Location) -> Iterator[None]:
+    """Translate every error of the operating system in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise to_storage_error(error, location) from error
+
+
+def read_object(storage: Storage, name: str) -> bytes | None:
+    """Read one small file below the location; None if it is not there."""
+    storage.location / name
+    if storage.location.is_local:
+        try:
+            return (storage.location.local_path / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise to_storage_error(error, storage.location) from error
+    try:
+        return bytes(obstore.get(storage.object_store(), name).bytes())
+    except FileNotFoundError:
+        return None
+    except BaseError as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+
+
+def first_names(storage: Storage, count: int) -> list[str]:
+    """Return a few of the names directly below the location; none if there is no such location."""
+    return _names(storage, _LOOKED_AT)[:count]
+
+
+def all_names(storage: Storage) -> list[str]:
+    """Return all names directly below the location; none if there is no such location."""
+    return _names(storage, None)
+
+
+def _names(storage: Storage, looked_at: int | None) -> list[str]:
+    if storage.location.is_local:
+        try:
+            with os.scandir(storage.location.local_path) as entries:
+                return sorted(entry.name for entry in islice(entries, looked_at))
+        except FileNotFoundError:
+            return []
+        except NotADirectoryError:
+            return ["a file"]
+        except OSError as error:
+            raise to_storage_error(error, storage.location) from error
+    try:
+        listing = obstore.list_with_delimiter(storage.object_store())
+    except FileNotFoundError:
+        return []
+    except BaseError as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+    names = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
+    return sorted(names)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        if sys.platform == "darwin":
+            import fcntl  # noqa: PLC0415
+
+            # On macOS fsync stops at the drive's cache.
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_files(paths: Iterable[Path]) -> None:
+    """Flush each file, then each directory that holds one."""
+    directories: dict[Path, None] = {}
+    for path in paths:
+        _sync(path, os.O_RDONLY)
+        directories[path.parent] = None
+    sync_directories(directories)
+
+
+def sync_below(top: Path) -> None:
+    """Flush all files below a directory; those that others remove during this are left out."""
+    for base, _, names in os.walk(top):
+        with suppress(FileNotFoundError):
+            for name in names:
+                with suppress(FileNotFoundError):
+                    _sync(Path(base, name), os.O_RDONLY)
+            sync_directories([Path(base)])
+
+
+def sync_directories(paths: Iterable[Path]) -> None:
+    """Flush the names in each directory."""
+    for path in paths:
+        _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_with_parents(directory: Path, upto: Path) -> None:
+    """Flush ``directory`` and all above it, down from and including ``upto``."""
+    chain = [directory]
+    while chain[-1] != upto and chain[-1] != chain[-1].parent:
+        chain.append(chain[-1].parent)
+    sync_directories(chain)

@@ -1,0 +1,1 @@
+"""The actions behind the commands, called with parsed arguments."""

@@ -1,0 +1,1 @@
+"""Formats of files: rows as CSV, NDJSON and Parquet, schemas and types as text."""

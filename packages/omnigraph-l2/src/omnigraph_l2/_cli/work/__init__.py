@@ -1,1 +1,0 @@
-"""What the commands do, with values that were understood already."""

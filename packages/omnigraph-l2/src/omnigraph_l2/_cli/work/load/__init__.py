@@ -1,1 +1,0 @@
-"""Bringing files into tables: reading them, fitting their rows, and setting aside what does not."""

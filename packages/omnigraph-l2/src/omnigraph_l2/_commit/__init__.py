@@ -1,0 +1,1 @@
+"""Making a change visible: branch session, publisher, writer queue, leases, integrity rules."""

@@ -1,1 +1,0 @@
-"""The log of commits: projections of what the catalog's ``publish`` rows say."""

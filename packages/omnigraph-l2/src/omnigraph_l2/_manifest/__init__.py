@@ -1,1 +1,0 @@
-"""The catalog on disk: one branch of ``__manifest``, read, followed and written."""

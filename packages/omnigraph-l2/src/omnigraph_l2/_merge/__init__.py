@@ -1,0 +1,1 @@
+"""Merging branches and reverting commits: merge base, three-way rule, schema merge."""

@@ -1,1 +1,0 @@
-"""Merging branches, and taking commits back."""

@@ -1,0 +1,1 @@
+"""Frozen values that all layers share: the schema of a graph, names, and checks of arguments."""

@@ -1,0 +1,26 @@
+"""Structured events of this package.
+
+Invariant: events are silent unless the application configures structlog or the ``omnigraph_l2``
+logger of the standard library. They never contain row data or secrets.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import structlog
+
+__all__ = ["emit"]
+
+_NAME = "omnigraph_l2"
+_standard = logging.getLogger(_NAME)
+_standard.addHandler(logging.NullHandler())
+
+
+def emit(event: str, **fields: Any) -> None:
+    """Report that ``event`` happened."""
+    if structlog.is_configured():
+        structlog.get_logger(_NAME).debug(event, **fields)
+    elif _standard.isEnabledFor(logging.DEBUG):
+        _standard.debug("%s %s", event, " ".join(f"{k}={v!r}" for k, v in fields.items()))

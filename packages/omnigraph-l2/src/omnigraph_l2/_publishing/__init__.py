@@ -1,1 +1,0 @@
-"""Making a change of many tables visible at once."""

@@ -1,0 +1,160 @@
+"""Publish a run: all its changes become one commit of its target.
+
+Invariant: nothing that the run read or wrote has changed on the target between its beginning and
+the publish. The changes are written to the lineages of the target. The commit has the id of the
+run, so that there is never a second one, even after a crash or with several publishers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+
+import attrs
+
+from omnigraph_l1 import Table
+from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry
+from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._catalog.publish_plan import Intent
+from omnigraph_l2._commit.branch_session import BranchSession
+from omnigraph_l2._commit.commit_operation import NewVersion, Prepared
+from omnigraph_l2._commit.writer_queue import lineage
+from omnigraph_l2._errors.translating import translate_table_errors
+from omnigraph_l2._runs.run_changes import apply_changes
+from omnigraph_l2._store.repository_root import RepositoryRoot
+from omnigraph_l2._store.run_registry import RunRecord
+from omnigraph_l2.errors import (
+    ExpectedVersionMismatch,
+    InvalidRequest,
+    RunConflict,
+)
+
+__all__ = ["RunPublisher", "published_commit", "published_commits"]
+
+_APPLIED = declare("l2.run.applied", "the changes of a run are on its target, unpublished")
+
+
+def published_commit(target: BranchSession, run_id: str) -> GraphCommit | None:
+    """Find the commit that a run has made on its target."""
+    return published_commits(target, [run_id]).get(run_id)
+
+
+def published_commits(target: BranchSession, run_ids: Sequence[str]) -> dict[str, GraphCommit]:
+    """Find the commits that some runs have made on their target, by run."""
+    publishes = target.catalog.refresh().state.publishes
+    found = {made.commit.run_id: made.commit for made in publishes}
+    older = [run_id for run_id in run_ids if run_id not in found]
+    for commit in target.find_logged(older) if older else []:
+        found[commit.run_id] = commit
+    return {run_id: found[run_id] for run_id in run_ids if run_id in found}
+
+
+@attrs.frozen(kw_only=True)
+class _Work:
+    """What a run has done: its tables before and after, and what it read."""
+
+    before: CatalogState
+    after: CatalogState
+
+    @property
+    def changed(self) -> Mapping[str, TableEntry]:
+        """The tables that it wrote, as they are on its branch."""
+        before = self.before.tables
+        return {
+            key: entry
+            for key, entry in self.after.tables.items()
+            if key not in before or entry.table_version != before[key].table_version
+        }
+
+    @property
+    def expected(self) -> Mapping[str, int]:
+        """The versions at which the target must still have what it read or wrote."""
+        return {key: self.before.latest(key) for key in self.after.reads | self.changed.keys()}
+
+
+@attrs.frozen(kw_only=True)
+class RunPublisher:
+    """Publishes one run."""
+
+    root: RepositoryRoot
+    clock: Callable[[], datetime]
+    record: RunRecord
+    work: BranchSession
+    """The branch of the run."""
+    target: BranchSession
+    timeout: float
+
+    def publish(self, message: str | None) -> GraphCommit | None:
+        """Publish; return the commit, an existing one, or None if nothing was changed."""
+        intent = Intent(
+            graph_commit_id=self.record.run_id,
+            changes=(),
+            expected={},
+            created_at=self.clock(),
+            actor_id=self.record.actor_id,
+            message=message,
+            run_id=self.record.run_id,
+            operation_hash=self.record.operation_hash,
+        )
+        operation = _RunChanges(publisher=self, intent=intent, work=self._work())
+        return self.target.commit(operation, timeout=self.timeout)
+
+    def _work(self) -> _Work:
+        after = self.work.catalog.refresh().state
+        before = self.work.catalog.at(self.record.base_manifest_version).state
+        if after.registrations != before.registrations or before.tables.keys() - after.tables:
+            reason = "it changed the schema on its branch, and a run can only change rows"
+            raise InvalidRequest(what=f"publish of run {self.record.run_id}", reason=reason)
+        return _Work(before=before, after=after)
+
+
+@attrs.frozen(kw_only=True)
+class _RunChanges:
+    """The changes of a run, as an operation of the commit loop on its target."""
+
+    publisher: RunPublisher
+    intent: Intent
+    work: _Work
+    expected: Mapping[str, int] = MappingProxyType({})
+
+    def lineages(self, _lost: int) -> Collection[str]:
+        """Return the lineages of the tables that the run wrote."""
+        native = self.publisher.target.native
+        return [lineage(each.table_path, native) for each in self.work.changed.values()]
+
+    def prepare(self, state: CatalogState) -> Prepared | None:
+        """Apply the changes to the tables of the target, or raise ``RunConflict``."""
+        conflicts = self._conflicts(state)
+        if conflicts:
+            record, target = self.publisher.record, self.publisher.target
+            raise RunConflict(run_id=record.run_id, target=target.name, tables=conflicts)
+        keys = list(self.work.changed)
+        tables = self.publisher.root.at_once(lambda key: self._apply(state.tables[key]), keys)
+        versions = {
+            key: NewVersion(table=table)
+            for key, table in zip(keys, tables, strict=True)
+            if table.version != state.latest(key)  # else the run has undone what it did
+        }
+        if not versions:
+            return None
+        failpoint(_APPLIED)
+        return Prepared(changes=(), versions=versions, relies_on=frozenset(self.work.expected))
+
+    def may_retry(self, _mismatch: ExpectedVersionMismatch) -> bool:
+        """Return that it may be tried again: what conflicts with the run is found then."""
+        return True
+
+    def _conflicts(self, state: CatalogState) -> tuple[str, ...]:
+        expected = self.work.expected.items()
+        return tuple(sorted(key for key, version in expected if state.latest(key) != version))
+
+    def _apply(self, entry: TableEntry) -> Table:
+        key = entry.table_key
+        made = self.work.changed[key]
+        with translate_table_errors(key):
+            done = self.publisher.root.open(
+                made.table_path, branch=made.table_branch, version=made.table_version
+            )
+            return apply_changes(self.publisher.target.lineage(entry), done, entry.table_version)

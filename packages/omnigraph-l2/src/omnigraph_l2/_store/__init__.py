@@ -1,0 +1,1 @@
+"""What a repository keeps on disk: root, manifest, commit log, refs, run registry."""

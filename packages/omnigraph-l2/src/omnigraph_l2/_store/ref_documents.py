@@ -1,0 +1,48 @@
+"""Decode the JSON documents below ``_refs/``: format number, types and damage. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from typing import Any, Final, TypeVar
+
+from omnigraph_l2.errors import CorruptRepository
+
+__all__ = ["DOCUMENT_FORMAT", "check_optional", "check_type", "parse_time", "reading_document"]
+
+DOCUMENT_FORMAT: Final = 1
+
+_T = TypeVar("_T")
+
+
+@contextmanager
+def reading_document(document: Mapping[str, Any], *, item: str, location: str) -> Iterator[None]:
+    """Read a document: raise ``CorruptRepository`` if its format is unknown or a value is wrong."""
+    try:
+        if document["format"] != DOCUMENT_FORMAT:
+            detail = f"its format is {document['format']!r}, known is {DOCUMENT_FORMAT}"
+            raise CorruptRepository(location=location, item=item, detail=detail)
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = f"it cannot be read ({type(error).__name__}: {error})"
+        raise CorruptRepository(location=location, item=item, detail=detail) from error
+
+
+def parse_time(text: str) -> datetime:
+    """Return a time in a document. It is UTC if it has no time zone."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+
+
+def check_type(value: Any, kind: type[_T]) -> _T:
+    """Return a value, or raise ``TypeError`` if it has another type."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        problem = f"{value!r} is no {kind.__name__}"
+        raise TypeError(problem)
+    return value
+
+
+def check_optional(value: Any, kind: type[_T]) -> _T | None:
+    """Return a value that may be None, or raise ``TypeError`` if it has another type."""
+    return None if value is None else check_type(value, kind)

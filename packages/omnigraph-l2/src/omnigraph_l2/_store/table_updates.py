@@ -1,0 +1,44 @@
+"""Updates of tables whose versions a caller wrote elsewhere: check them, and complete them.
+
+Invariant: no version is published that cannot be opened, because the table could not be read again.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from omnigraph_l1 import table_path
+from omnigraph_l1.errors import BadInput, CorruptDataset, NotFound
+from omnigraph_l2._catalog.manifest_rows import version_metadata
+from omnigraph_l2._catalog.publish_plan import Change, TableUpdate
+from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
+from omnigraph_l2.errors import InvalidChange
+
+__all__ = ["check_there", "complete_update"]
+
+
+_LAST = 2**64 - 1
+
+
+def check_there(change: Change, root: RepositoryRoot) -> None:
+    """Raise if a change names a version that cannot be opened."""
+    if not isinstance(change, TableUpdate):
+        return
+    path = table_path(change.table_key)
+    try:
+        table = root.open(path, branch=change.table_branch, version=change.table_version)
+    except (NotFound, BadInput, CorruptDataset) as error:
+        reason = f"its version {change.table_version} cannot be opened. {error}"
+        raise InvalidChange(table_key=change.table_key, reason=reason) from error
+    refuse_auto_cleanup(table)
+
+
+def complete_update(change: Change, root: RepositoryRoot) -> Change:
+    """Add to an update of a table what is missing and follows from the rest."""
+    if not isinstance(change, TableUpdate) or "manifest_path" in change.metadata:
+        return change
+    location = root.child(table_path(change.table_key)).location
+    lineage = "" if change.table_branch is None else f"tree/{change.table_branch}/"
+    name = f"{_LAST - change.table_version:020d}.manifest"
+    facts = version_metadata(f"{location.key}/{lineage}_versions/{name}")
+    return attrs.evolve(change, metadata={**facts, **change.metadata})

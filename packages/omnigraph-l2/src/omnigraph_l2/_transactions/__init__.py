@@ -1,1 +1,0 @@
-"""Changing several tables together: what a transaction holds, checks and commits."""

@@ -1,0 +1,1 @@
+"""Types, values and errors on their way between Spark and a repository."""

@@ -1,1 +1,0 @@
-"""The errors, by what they are about; ``omnigraph_spark.errors`` is where users find them."""

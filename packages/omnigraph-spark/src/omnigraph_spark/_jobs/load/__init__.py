@@ -1,0 +1,1 @@
+"""The job ``load``: files become rows of tables, as a mapping describes."""

@@ -1,0 +1,1 @@
+"""What users pass to Spark and to functions, as checked values."""

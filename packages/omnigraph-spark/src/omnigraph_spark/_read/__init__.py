@@ -1,0 +1,1 @@
+"""Read one table of one snapshot: the snapshot, the plan of a scan, filters, the scan itself."""

@@ -1,1 +1,0 @@
-"""The data source: what Spark calls to read and to write a table."""

@@ -1,0 +1,1 @@
+"""Write tables: executors write files, the driver publishes them."""

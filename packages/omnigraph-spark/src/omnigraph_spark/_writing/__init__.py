@@ -1,1 +1,0 @@
-"""Writing: executors move the rows, the driver publishes them."""

@@ -1,1 +1,0 @@
-"""File operations of a process: seen, recorded, and played back as power cuts."""
