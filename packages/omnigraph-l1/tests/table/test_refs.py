@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
 from people import churn, ids, rows
 
-from omnigraph_l1 import Storage, Table, unique_branch_name
+from omnigraph_l1 import Storage, Table, list_objects, unique_branch_name
 from omnigraph_l1.errors import (
     BranchExists,
     InvalidName,
@@ -74,6 +75,22 @@ def test_a_branch_with_children_stays(table: Table) -> None:
     with pytest.raises(InvalidRequest, match="branches of its own"):
         table.delete_branch("side.1")
     assert set(table.branches()) == {"side.1", "side.2"}
+
+
+def test_branches_that_several_delete_at_once(table: Table, storage: Storage) -> None:
+    """Each deletes its own: no deletion is reported as failed, and none leaves files behind."""
+
+    def fork_and_delete(number: int) -> None:
+        mine = Table.open(storage)
+        for turn in range(20):
+            mine.fork(f"b{number}.{turn}", fresh=True)
+            mine.delete_branch(f"b{number}.{turn}")
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(fork_and_delete, range(4)))
+    assert table.branches() == {}
+    names = [each.name for each in list_objects(storage)]
+    assert [name for name in names if name.startswith("tree/")] == []
 
 
 def test_the_remains_of_a_fork_that_was_cut_short(local: Table) -> None:

@@ -33,6 +33,8 @@ from omnigraph_l1._lance.lance_failures import (
     translate_errors,
 )
 from omnigraph_l1._storage.stored_objects import (
+    list_objects,
+    remove_object,
     sync_below,
     sync_files,
     sync_with_parents,
@@ -187,16 +189,38 @@ def delete_branch(pinned: PinnedDataset, name: str) -> None:
     _checked_branch(name)
     pinned.check_not_stale()
     check_version_store(pinned)
-    try:
-        with recognize_failures():
-            pinned.copy_handle().branches.delete(name)
-    except LanceFailure as failure:
-        if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
-            raise UnknownBranch(location=str(pinned.location), branch=name) from failure.cause
-        if failure.symptom is Symptom.REF_EXISTS:
-            reason = f"branch {name!r} has branches of its own; delete those first"
-            raise InvalidRequest(location=str(pinned.location), reason=reason) from failure.cause
-        raise failure.at(pinned.location) from failure.cause
+    for attempt in _LISTINGS.tries():
+        try:
+            with recognize_failures():
+                pinned.copy_handle().branches.delete(name)
+        except LanceFailure as failure:
+            location = str(pinned.location)
+            if failure.symptom is Symptom.REF_MISSING and attempt.number == 1:
+                raise UnknownBranch(location=location, branch=name) from failure.cause
+            if failure.symptom is Symptom.REF_EXISTS:
+                reason = f"branch {name!r} has branches of its own; delete those first"
+                raise InvalidRequest(location=location, reason=reason) from failure.cause
+            if failure.symptom not in {Symptom.MISSING, Symptom.REF_MISSING}:
+                raise failure.at(pinned.location) from failure.cause
+            # Lance reads the records of all branches, before it removes this one and again before
+            # it removes the files. The record of another one vanished between listing and reading.
+            if not _is_listed(pinned, name):
+                _remove_files(pinned, name)
+                return
+            if attempt.is_last:
+                detail = f"refs were deleted during each of {attempt.number} deletions of {name!r}"
+                raise StorageError(location=location, detail=detail) from failure
+        else:
+            return
+
+
+def _remove_files(pinned: PinnedDataset, name: str) -> None:
+    """Remove the files of a branch that is not listed any more."""
+    if any(other.startswith(f"{name}/") for other in list_branch_names(pinned.storage)):
+        return  # Lance keeps the files of that one below those of this one
+    files = pinned.storage.child(f"tree/{name}")
+    for each in list_objects(files):
+        remove_object(files, each.name)
 
 
 def create_tag(pinned: PinnedDataset, name: str) -> TagInfo:
