@@ -72,6 +72,17 @@ def test_there_is_something_else(tmp_path: Path) -> None:
         Table.open(tmp_path / "notes.txt" / "below")
 
 
+@pytest.mark.parametrize("left", ["_transactions/0-0.txn", "_versions/1.manifest#1"])
+def test_a_creation_that_was_cut_short(tmp_path: Path, left: str) -> None:
+    """Before its first version there is no dataset; the next creation makes it."""
+    location = tmp_path / "table"
+    (location / left).parent.mkdir(parents=True)
+    (location / left).write_bytes(b"")
+    with pytest.raises(DatasetNotFound):
+        Table.open(location)
+    assert Table.create(location, SCHEMA).append(rows("a")).table.count() == 1
+
+
 def test_creating_never_writes_over_anything(table: Table, storage: Storage) -> None:
     """Not over a dataset, and not into a folder of other files."""
     table.append(rows("a"))

@@ -15,6 +15,7 @@ from omnigraph_l2 import Repository
 from omnigraph_l2.errors import BranchExists, OmniGraphError, UnknownBranch
 
 KNOWS = "edge:Knows"
+_BEFORE_DELETION = 6
 
 
 def ids_of_log(repo: Repository, branch: str) -> list[str]:
@@ -91,3 +92,27 @@ def churn(location: dict[str, Any], number: int, rounds: int, start: Any) -> tup
             except OmniGraphError as error:
                 unexpected.append(f"{type(error).__name__}: {error}")
     return done, unexpected
+
+
+def race_to_write_or_delete(
+    uri: str, options: dict[str, str] | None, name: str | None, start: Any
+) -> list[str]:
+    """Write to a branch until it is deleted, by whom the name is None; return the commits.
+
+    The commits of others go on while it is deleted: it waits for a few before it begins.
+    """
+    made: list[str] = []
+    with Repository.open(uri, options, durability="none") as repo:
+        start.wait()
+        if name is None:
+            while len(repo.log("side", limit=8)) < _BEFORE_DELETION:
+                pass
+            repo.branches.delete("side")
+            return made
+        try:
+            for turn in count():
+                commit = append(repo, f"{name}{turn}", branch="side")
+                made.append(commit.graph_commit_id)
+        except UnknownBranch:
+            return made
+    raise AssertionError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forced_order import meanwhile
@@ -54,18 +55,18 @@ def test_a_branch_is_deleted_while_its_log_is_completed(
 
 
 def test_a_child_is_made_while_its_source_is_deleted(local: Repository, other: Repository) -> None:
-    """It came after the look for children and before the name went: its data stays."""
+    """It came after the look for children and before the deletion was decided: its data stays."""
     local.branches.create("a")
     append(local, "cat", branch="a")
-    pointers = local._pointers
-    remove = pointers.delete
+    source = type(local._branch("a"))
+    close = source.close
 
-    def late(name: str, native: str | None) -> bool:
+    def late(*given: Any, **more: Any) -> None:
         other.branches.create("kid", "a")
-        return remove(name, native)
+        close(*given, **more)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(type(pointers), "delete", lambda _, name, native: late(name, native))
+        patched.setattr(source, "close", late)
         local.branches.delete("a")
     assert [each.name for each in local.branches.list()] == ["main", "kid"]
     assert people(other, "kid") == "ann bob cat"

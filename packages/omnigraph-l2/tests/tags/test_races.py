@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from forced_order import meanwhile
 from killing import killed_at
@@ -27,18 +29,18 @@ def test_the_branch_is_deleted_meanwhile(local: Repository) -> None:
 
 
 def test_a_tag_comes_while_its_branch_is_deleted(local: Repository) -> None:
-    """It was written before the name went: its data stays."""
+    """It was written before the deletion was decided: its data stays."""
     local.branches.create("side")
     append(local, "cat", branch="side")
-    pointers = local._pointers
-    remove = pointers.delete
+    branch = type(local._branch("side"))
+    close = branch.close
 
-    def late(name: str, native: str | None) -> bool:
+    def late(*given: Any, **more: Any) -> bool:
         local.tags.create("v1", "side")
-        return remove(name, native)
+        return close(*given, **more)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(type(pointers), "delete", lambda _, name, native: late(name, native))
+        patched.setattr(branch, "close", late)
         local.branches.delete("side")
     assert [each.name for each in local.branches.list()] == ["main"]
     assert people(local, tag="v1") == "ann bob cat"

@@ -29,7 +29,7 @@ ENOUGH = 10
 SEED = 3
 SEEDS = sized([commit_seed()], [*range(4), commit_seed()])
 STEPS = sized(12, 25)
-LEFT_BY_DESIGN = {"branch-left-over", "log-behind", "pointer-behind"}
+LEFT_BY_DESIGN = {"branch-closed", "branch-left-over", "log-behind", "pointer-behind"}
 
 
 @attrs.define

@@ -63,6 +63,8 @@ __all__ = [
 
 _ABSENT = frozenset({Symptom.DATASET_MISSING, Symptom.VERSION_MISSING, Symptom.MISSING})
 _NAMES_SHOWN = 3
+_LEFT_BY_CREATION = frozenset({"_transactions", "_versions"})
+"""What a creation leaves that was cut short before its first version: the next one starts over."""
 _METADATA_CACHE_BYTES: Final = 16 * 1024 * 1024
 _INDEX_CACHE_BYTES: Final = 256 * 1024 * 1024
 
@@ -341,6 +343,6 @@ def _no_version(location: Location, branch: str | None, version: int) -> L1Error
 def _nothing_there(storage: Storage) -> L1Error:
     found = first_names(storage, _NAMES_SHOWN)
     location = str(storage.location)
-    if found:
+    if not _LEFT_BY_CREATION.issuperset(found):
         return NotADataset(location=location, found=", ".join(found))
     return DatasetNotFound(location=location)

@@ -1,15 +1,18 @@
 """The branches of a repository, as users make, list and delete them.
 
 Invariant: a branch is there once its pointer is, and gone once that is gone; each is one
-conditional write. What a crash leaves besides never gets in anybody's way. No data is copied, and
-the cost does not depend on the number of tables.
+conditional write. Before its pointer goes, its catalog is closed, so that nothing is published on
+it any more, and its commits are archived; who meets a closed branch finishes its deletion. What a
+crash leaves besides never gets in anybody's way. No data is copied, and the cost does not depend on
+the number of tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 
@@ -41,11 +44,13 @@ from omnigraph_l2._store.branch_registry import (
     native_name,
 )
 from omnigraph_l2._store.commit_log import CommitLog
+from omnigraph_l2._store.manifest_store import load
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
 from omnigraph_l2._store.tag_records import TagRecords
 from omnigraph_l2.errors import (
     BranchExists,
     BranchInUse,
+    CorruptRepository,
     InvalidRequest,
     OmniGraphError,
     UnknownBranch,
@@ -53,6 +58,9 @@ from omnigraph_l2.errors import (
 
 __all__ = ["Branch", "Branches", "RunsAtWork"]
 
+_CLOSING_SECONDS: Final = 60.0
+
+_CLOSED = declare("l2.branch.closed", "nothing can be published on the branch; its name is there")
 _POINTED = declare("l2.branch.pointed", "the pointer is there: so is the branch")
 _UNNAMED = declare("l2.branch.unnamed", "the pointer is gone: so is the branch; its data is not")
 
@@ -185,26 +193,60 @@ class Branches:
             tags = self._tags_on(native)
             if (children.branches or live or tags) and not force:
                 raise BranchInUse(branch=name, children=children.branches, runs=live, tags=tags)
-            tables = self._tables_of(name)
-            with self._open(name).translate_log_errors():  # others delete it
-                keep_history(self._root, native)
-            self._unname(name, native, children, tags)
-            self._forget(name)
-            failpoint(_UNNAMED)
-            self._runs.end_all(children.runs)
-            if self._may_go(native):
-                remove_natives(self._root, native, tables)
+            if native == name and (children.branches or children.runs or tags):
+                # Another publisher made it: its native branch is all there is, and they need it.
+                raise BranchInUse(
+                    branch=name, children=children.branches, runs=children.runs, tags=tags
+                )
+            branch = self._open(name)
+            is_mine = False
+            with suppress(CorruptRepository):  # then no publish on it succeeds either
+                is_mine = branch.close(native, timeout=_CLOSING_SECONDS)
+            failpoint(_CLOSED)
+            try:
+                with branch.translate_log_errors():
+                    self._remove(name, native)
+            except UnknownBranch:
+                if not is_mine:  # others may finish what was decided here
+                    raise
 
-    def _may_go(self, native: str) -> bool:
-        """Look again at what came until the branch lost its name: commits, and tags."""
+    def finish_deletion(self, name: str, native: str) -> bool:
+        """Finish a deletion that was begun and cut short; return whether there is such a one.
+
+        It never fails: what cannot be removed now is removed by the next one, or by cleaning.
+        """
         try:
-            keep_history(self._root, native)
-        except OmniGraphError as error:  # the branch is gone; who cleans up tries again
+            with translate_errors():
+                table = self._root.open(MANIFEST, branch=native)
+                if not load(table, self._root.location).state.closed_at:
+                    return False
+                self._remove(name, native)
+        except UnknownBranch:
+            return True
+        except OmniGraphError as error:
             emit(
                 "branch_left_behind", location=self._root.location, branch=native, error=str(error)
             )
             return False
-        return not self._tags_on(native)
+        return True
+
+    def finish_deletions(self) -> None:
+        """Finish all deletions that were begun and cut short."""
+        for pointer in self._listing.pointers().values():
+            if pointer.native_branch is not None:
+                self.finish_deletion(pointer.name, pointer.native_branch)
+
+    def _remove(self, name: str, native: str) -> None:
+        """Remove a branch that is closed: archive its commits, then its name, then its data."""
+        tables = self._tables_of(native)
+        children = self._listing.children(native)
+        keep_history(self._root, native)
+        self._unname(name, native, children)
+        self._forget(name)
+        failpoint(_UNNAMED)
+        self._runs.end_all(children.runs)
+        if not self._tags_on(native):
+            remove_natives(self._root, native, tables)
 
     def _tags_on(self, native: str) -> tuple[str, ...]:
         """Name the tags whose commit is on a native branch."""
@@ -234,17 +276,12 @@ class Branches:
         with translate_errors():
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
-    def _unname(self, name: str, native: str, children: Children, tags: tuple[str, ...]) -> None:
+    def _unname(self, name: str, native: str, children: Children) -> None:
         """Take the name away: from then on there is no such branch."""
         if self._pointers.delete(name, native):
             return
         if native != name:
             raise UnknownBranch(location=self._root.location, branch=name)
-        if tags:
-            # Another publisher made it: its native branch is all there is, and they need it.
-            raise BranchInUse(
-                branch=name, children=children.branches, runs=children.runs, tags=tags
-            )
         try:
             self._root.open(MANIFEST).delete_branch(native)
         except NoSuchBranch as error:
@@ -254,9 +291,11 @@ class Branches:
                 branch=name, children=children.branches, runs=children.runs
             ) from error
 
-    def _tables_of(self, name: str) -> Sequence[tuple[str, str]]:
+    def _tables_of(self, native: str) -> Sequence[tuple[str, str]]:
         try:
-            return owned_tables(self._open(name).catalog.refresh().state)
+            with translate_errors():
+                table = self._root.open(MANIFEST, branch=native)
+                return owned_tables(load(table, self._root.location).state)
         except UnknownBranch:
             raise
         except OmniGraphError:
@@ -264,10 +303,10 @@ class Branches:
 
     def _is_there(self, name: str) -> bool:
         try:
-            self._listing.native(name)
+            native = self._listing.native(name)
         except UnknownBranch:
             return False
-        return True
+        return native is None or not self.finish_deletion(name, native)
 
     def _describe(self, name: str, native: str | None, info: BranchInfo | None) -> Branch:
         """Describe a branch that has no pointer."""

@@ -142,6 +142,7 @@ class Repository:
             log=self._log,
             turns=self._turns,
             leases=self._leases,
+            finish_deletion=self._finish_deletion,
             clock=self._clock,
         )
         self._references = RevisionResolver(
@@ -492,6 +493,8 @@ class Repository:
         check_retention(older_than, keep_versions)
         with translate_errors():
             self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
+            if not dry_run:
+                self.branches.finish_deletions()
             cleaner = Cleaner(
                 root=self._root,
                 clock=self._clock,
@@ -598,6 +601,9 @@ class Repository:
         if not isinstance(given, str):
             raise InvalidBranchName(name=repr(name), rule="it is text")
         return self._open_branches.get(name)
+
+    def _finish_deletion(self, name: str, native: str) -> None:
+        self.branches.finish_deletion(name, native)
 
     def _find_snapshot(self, reference: str | int | Snapshot) -> Snapshot:
         if isinstance(reference, Snapshot):

@@ -242,6 +242,8 @@ class RevisionResolver:
         removes a name looks for forks and tags after the removal. ``not_by`` is a tag that
         does not count.
         """
+        if revision.loaded.state.closed_at:
+            raise UnknownBranch(location=self._root.location, branch=revision.branch)
         self._check_named(revision, not_by)
         _check_not_cleaned_up(self._root, self._leases, revision)
 

@@ -7,7 +7,7 @@ names it. The cost of folding follows the new rows and the number of tables, not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ import attrs
 from omnigraph_l1 import IndexKind
 from omnigraph_l2._catalog.graph_commit import Published
 from omnigraph_l2._catalog.manifest_rows import (
+    CLOSING,
     OPERATION,
     PUBLISH,
     RUN_READ,
@@ -111,11 +112,18 @@ class CatalogState:
     """On the branch of a run: the tables that its transactions have read."""
     foreign_version: int = 0
     """The newest catalog version in which another publisher published; 0 if never."""
+    closed_at: int = 0
+    """The sequence number that its deletion has taken, as the last one; 0 while it is open."""
 
     @property
     def last_sequence(self) -> int:
         """The sequence of the newest commit that the catalog holds; 0 where it holds none."""
         return self.publishes[-1].sequence if self.publishes else 0
+
+    @property
+    def last_taken(self) -> int:
+        """The highest sequence number that nobody can take any more."""
+        return max(self.last_sequence, self.closed_at)
 
     @property
     def head(self) -> Published | None:
@@ -244,6 +252,7 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         ),
         reads=state.reads | _reads(listed),
         foreign_version=foreign,
+        closed_at=max([state.closed_at, *_closings(listed, state)]),
     )
 
 
@@ -385,6 +394,13 @@ def _check_key(row: ManifestRow, proper: str, location: str) -> None:
         raise _corrupt(row, location, "it does not name its table")
     if row.object_id != proper:
         raise _corrupt(row, location, f"its key should be {proper!r}")
+
+
+def _closings(rows: Iterable[ManifestRow], state: CatalogState) -> Iterator[int]:
+    """Return the numbers of the rows that close this branch, not one that it started from."""
+    for row in rows:
+        if row.object_type == CLOSING and row.table_branch == state.branch:
+            yield _number(row, state.location)
 
 
 def _operation(row: ManifestRow, location: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from omnigraph_l2._catalog.graph_commit import EPOCH, GraphCommit, Published
 from omnigraph_l2.errors import CorruptRepository
 
 __all__ = [
+    "CLOSING",
     "CREATED",
     "MANIFEST_SCHEMA",
     "OPERATION",
@@ -30,6 +31,7 @@ __all__ = [
     "TOMBSTONE",
     "UPDATED",
     "ManifestRow",
+    "closing_row",
     "from_micros",
     "json_object",
     "operation_key",
@@ -52,6 +54,10 @@ PUBLISH: Final = "publish"
 OPERATION: Final = "operation"
 RUN_READ: Final = "run_read"
 """On the branch of a run: it has read this table. Others skip what they do not know."""
+
+CLOSING: Final = "branch_closed"
+"""The last row of a branch that is being deleted. It has the key that the next commit would have,
+so that no commit can follow it."""
 
 CREATED: Final = "_row_created_at_version"
 UPDATED: Final = "_row_last_updated_at_version"
@@ -150,6 +156,16 @@ def run_read_row(table_key: str) -> ManifestRow:
     """Note on the branch of a run that it has read a table."""
     return ManifestRow(
         object_id=f"{RUN_READ}${table_key}", object_type=RUN_READ, table_key=table_key
+    )
+
+
+def closing_row(sequence: int, native: str) -> ManifestRow:
+    """Close a branch: nothing is published on it after this row."""
+    return ManifestRow(
+        object_id=publish_key(sequence),
+        object_type=CLOSING,
+        table_version=sequence,
+        table_branch=native,
     )
 
 

@@ -36,6 +36,7 @@ class BranchCache:
         log: CommitLog,
         turns: WriterQueue,
         leases: Leases,
+        finish_deletion: Callable[[str, str], object],
         clock: Callable[[], datetime],
     ) -> None:
         self._clock = clock
@@ -45,6 +46,7 @@ class BranchCache:
         self._log = log
         self._turns = turns
         self._leases = leases
+        self._finish_deletion = finish_deletion
         self._lock = threading.Lock()
         self._open: dict[str, BranchSession] = {}
 
@@ -68,7 +70,9 @@ class BranchCache:
         if not isinstance(given, str):
             return None
         found = self.get(MAIN).find(commit_id) or ArchivedCommits(self._root).find(commit_id)
-        return found or self._found_on(self._others(), commit_id)
+        found = found or self._found_on(self._others(), commit_id)
+        # A branch that was deleted during the search was archived first.
+        return found or ArchivedCommits(self._root).find(commit_id)
 
     def _found_on(self, names: Iterable[str], commit_id: str) -> GraphCommit | None:
         for name in names:
@@ -117,11 +121,7 @@ class BranchCache:
             log=self._log,
             turns=self._turns,
             leases=self._leases,
-            check=lambda: self._check(name, native),
+            check=lambda: check_writable(self._root),
+            finish_deletion=self._finish_deletion,
             clock=self._clock,
         )
-
-    def _check(self, name: str, native: str | None) -> None:
-        check_writable(self._root)
-        if not self._listing.means_still(name, native):
-            raise UnknownBranch(location=self._root.location, branch=name)

@@ -10,6 +10,7 @@ without harm, because the next writer completes it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -136,6 +137,7 @@ class BranchSession:
         turns: WriterQueue,
         leases: Leases,
         check: Callable[[], None],
+        finish_deletion: Callable[[str, str], object],
         clock: Callable[[], datetime],
     ) -> None:
         self.name = name
@@ -154,9 +156,10 @@ class BranchSession:
         self._upkeep = ManifestUpkeep(log)
         self._logged_through = 0
         self._check = check
+        self._finish_deletion = finish_deletion
         self.has_published = False
         """Whether this handle has published anything, so that the log may be behind."""
-        publisher = ManifestBatchPublisher(
+        self._publisher = ManifestBatchPublisher(
             self.catalog,
             turns,
             PublishBackend(
@@ -171,7 +174,7 @@ class BranchSession:
             root=root,
             catalog=self.catalog,
             queue=turns,
-            publisher=publisher,
+            publisher=self._publisher,
             history=self,
             clock=clock,
         )
@@ -234,14 +237,28 @@ class BranchSession:
         """
         check_writable(self._root)
         with self.translate_errors():
-            made = self._loop.commit(
-                operation,
-                pin=pin or self.hold(),
-                status=status or WriteStatus(),
-                timeout=timeout,
-            )
+            try:
+                made = self._loop.commit(
+                    operation,
+                    pin=pin or self.hold(),
+                    status=status or WriteStatus(),
+                    timeout=timeout,
+                )
+            except UnknownBranch:
+                if self.native is not None:
+                    # The process that began its deletion may have been killed.
+                    self._finish_deletion(self.name, self.native)
+                raise
         self.has_published = True
         return made
+
+    def close(self, native: str, *, timeout: float) -> bool:
+        """Decide the deletion of the branch: nothing is published on it after this.
+
+        Return False if that was decided before.
+        """
+        with self.translate_errors():
+            return self._publisher.close_branch(native, deadline=time.monotonic() + timeout)
 
     def load_publish_state(self) -> Loaded:
         """Read the newest state, migrated; raise if this branch must not be written to now."""

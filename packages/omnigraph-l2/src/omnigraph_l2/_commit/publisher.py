@@ -9,6 +9,10 @@ writers that read the same state collide. The state is read again before each wr
 expectation is checked against exactly the state that is written onto. A lost reply is resolved by
 evidence: after each load of the state the publisher first looks for its own commit. What interrupts
 the leader of a group ends its own commit only; another caller leads on for the others.
+
+Invariant: the deletion of a branch begins with a row that takes the next sequence number, written
+as a commit is. So it is ordered with the commits: those before it are known when the branch is
+archived, and none is acknowledged after it.
 """
 
 from __future__ import annotations
@@ -21,11 +25,12 @@ from typing import Final
 
 import attrs
 
-from omnigraph_l1 import Resolution
+from omnigraph_l1 import Resolution, new_ulid
 from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.graph_commit import Published
+from omnigraph_l2._catalog.manifest_rows import ManifestRow, closing_row
 from omnigraph_l2._catalog.publish_plan import Intent, Plan, operation_digest, plan
 from omnigraph_l2._commit.leases import Pin
 from omnigraph_l2._commit.writer_queue import WriterQueue
@@ -38,6 +43,7 @@ from omnigraph_l2.errors import (
     OperationRepeated,
     PublishConflict,
     RowLevelCasContention,
+    UnknownBranch,
 )
 
 __all__ = [
@@ -144,6 +150,27 @@ class ManifestBatchPublisher:
             raise AssertionError(mine)
         return mine.result
 
+    def close_branch(self, native: str, *, deadline: float) -> bool:
+        """Close the branch for its deletion; return False if it was closed already."""
+        pause, lost = _FIRST_PAUSE, 0
+        while True:
+            with self._leading, self._turns.publishing(native, lost=lost):
+                base = self._backend.load_publish_state()
+                if base.state.closed_at:
+                    return False
+                row = closing_row(base.state.last_sequence + 1, native)
+                try:
+                    self._compare_and_set(base, [row], new_ulid())
+                except (CommitConflict, OutcomeUnknown):
+                    # The next state shows whether the row has landed after all.
+                    if time.monotonic() > deadline:
+                        raise
+                else:
+                    return True
+            lost += 1
+            time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
     def _withdraw(self, mine: PendingCommit) -> None:
         """Take back a commit whose caller was interrupted. It is not written after this.
 
@@ -176,13 +203,17 @@ class ManifestBatchPublisher:
                 with self._turns.publishing(self._catalog.branch, lost=lost):
                     base = self._backend.load_publish_state()
                     state = base.state
-                    rose = sequence_before is None or state.last_sequence > sequence_before
+                    rose = sequence_before is None or state.last_taken > sequence_before
                     for each in batch:
                         self._resolve_uncertainty(each, state, location, refusal, rose=rose)
                     batch = [each for each in batch if not each.is_done]
+                    if state.closed_at:
+                        gone = UnknownBranch(location=location, branch=self._catalog.name)
+                        self._fail(batch, location, gone)
+                        return
                     planned = self._plan(batch, state, location)
                     if planned and self._check_pins(planned, location):
-                        sequence_before = state.last_sequence
+                        sequence_before = state.last_taken
                         refusal = self._write(base, planned, location)
             except L1Error as error:
                 self._fail(batch, location, translate(error))
@@ -208,7 +239,7 @@ class ManifestBatchPublisher:
             each.result = own
             each.status.resolve(own)
             return
-        taken = state.last_sequence
+        taken = state.last_taken
         if each.status.uncertain_sequence is not None and taken >= each.status.uncertain_sequence:
             # The commit of another writer has the key that ours had: it can never land.
             each.status.uncertain_sequence = None
@@ -285,11 +316,11 @@ class ManifestBatchPublisher:
             return ""  # the others are planned again
         try:
             write_id = planned[0][0].intent.graph_commit_id
-            loaded = self._catalog.compare_and_set(base, rows, write_id=write_id)
+            loaded = self._compare_and_set(base, rows, write_id)
         except OutcomeUnknown as unknown:
             _note(planned, unknown.detail)
             return unknown.detail
-        except L1Error as error:
+        except (L1Error, UnknownBranch) as error:
             for each, _ in planned:
                 each.status.uncertain_sequence = None
             if not isinstance(error, CommitConflict):
@@ -308,6 +339,10 @@ class ManifestBatchPublisher:
                 each.status.resolve(each.result)
         self._backend.after_publish(loaded)
         return "" if all(each.result for each, _ in planned) else "the write is not to be seen"
+
+    def _compare_and_set(self, base: Loaded, rows: list[ManifestRow], write_id: str) -> Loaded:
+        """Write rows onto a state. This is the only place that does."""
+        return self._catalog.compare_and_set(base, rows, write_id=write_id)
 
     def _begin_write(self, planned: list[tuple[PendingCommit, Plan]]) -> bool:
         """Mark commits as being written, unless the caller of one of them was interrupted."""

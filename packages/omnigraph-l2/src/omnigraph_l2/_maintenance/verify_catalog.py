@@ -85,6 +85,10 @@ def _branch_shown(
             is_sound=is_sound,
             stands=stands,
         )
+        if state.closed_at:
+            detail = "its deletion was decided, and has not ended yet"
+            remedy = "the next writer or cleanup finishes it"
+            collector.add(Severity.INFO, "branch-closed", lineage.subject, detail, remedy)
         if lineage.pointer is None:
             if lineage.name == MAIN and was_begun(table):
                 detail = "_refs/branches/main.json is missing"

@@ -283,18 +283,6 @@ class BranchRegistry:
             pass
         raise UnknownBranch(location=self._root.location, branch=name)
 
-    def means_still(self, name: str, native: str | None) -> bool:
-        """Return whether a name still refers to this native branch, as its pointer says.
-
-        L1 checks a branch without a pointer.
-        """
-        if native is None:
-            return True
-        pointer = self._pointers.get(name)
-        if pointer is None:
-            return native == name and self._has_none(name)
-        return pointer.native_branch == native
-
     def pointers(self) -> dict[str, Pointer]:
         """Read all pointers of branches that users see, by name."""
         return {each.name: each for each in self._pointers.list() if not is_hidden(each.name)}
