@@ -122,7 +122,7 @@ class CatalogState:
 
     @property
     def last_taken(self) -> int:
-        """The highest sequence number that nobody can take any more."""
+        """The highest sequence number that is taken, by a commit or by the deletion."""
         return max(self.last_sequence, self.closed_at)
 
     @property
