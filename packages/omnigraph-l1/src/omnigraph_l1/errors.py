@@ -42,6 +42,7 @@ from omnigraph_l1._errors.damage import (
     CorruptRef,
     MixedVersionNames,
     MovedDataset,
+    UnsafePath,
     UnsupportedPylance,
     UsedAfterFork,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "UnknownBranch",
     "UnknownTag",
     "UnknownVersion",
+    "UnsafePath",
     "UnsafeStore",
     "UnsupportedPylance",
     "UsedAfterFork",

@@ -9,6 +9,7 @@ import lance
 import pyarrow as pa
 import pytest
 from lance import LanceDataset
+from lance.fragment import DataFile
 
 from omnigraph_l1 import Caches, Table
 from omnigraph_l1.errors import UnsupportedPylance
@@ -22,6 +23,18 @@ def test_caches_that_are_gone_are_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(UnsupportedPylance, match=r"lance\.Session.*14\.0\.2") as raised:
         Caches()
     assert raised.value.found == lance.__version__
+
+
+def test_data_files_that_keep_their_name_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The property that says it is documented, and makes a class for each answer."""
+    Table.create(tmp_path / "t", SCHEMA).append(pa.table({"id": ["a"], "n": [1]}, SCHEMA))
+    monkeypatch.setattr(
+        DataFile, "__init__", lambda self, path, *more: vars(self).update(name=path, more=more)
+    )
+    with pytest.raises(UnsupportedPylance, match="DataFile"):
+        Table.open(tmp_path / "t")
 
 
 def test_schemas_that_pickle_in_another_way_change_nothing(

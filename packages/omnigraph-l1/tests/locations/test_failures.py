@@ -59,9 +59,10 @@ def test_errors_of_the_operating_system(
 ) -> None:
     """The number decides; the words and the file name are kept."""
     error = OSError(number, os.strerror(number), "/data/x")
-    monkeypatch.setattr(Path, "read_bytes", _raising(error))
+    storage = Storage.resolve(tmp_path)
+    monkeypatch.setattr(os, "open", _raising(error))
     with pytest.raises(StorageError) as raised:
-        read_object(Storage.resolve(tmp_path), "x")
+        read_object(storage, "x")
     assert type(raised.value) is expected
     assert raised.value.location == str(tmp_path)
     assert raised.value.detail == f"{os.strerror(number)} (/data/x)"

@@ -197,13 +197,13 @@ def test_what_is_known_of_an_old_file_is_used(
     lister, writer = (JsonRefs.open(tmp_path, "refs") for _ in range(2))
     refs = [writer.create(f"ref-{number}", {"n": number}) for number in range(3)]
     opened: list[str] = []
-    read = Path.read_bytes
+    open_file = os.open
 
-    def noted(path: Path) -> bytes:
-        opened.append(path.stem)
-        return read(path)
+    def noted(path: Path, *given: int) -> int:
+        opened.append(Path(path).stem)
+        return open_file(path, *given)
 
-    monkeypatch.setattr(Path, "read_bytes", noted)
+    monkeypatch.setattr(os, "open", noted)
     for _ in range(2):
         assert lister.list() == tuple(refs)
     assert len(opened) == 6

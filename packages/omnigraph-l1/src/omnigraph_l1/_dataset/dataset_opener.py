@@ -18,6 +18,12 @@ import lance
 from lance import LanceDataset
 
 from omnigraph_l1._dataset.argument_checks import parse_version
+from omnigraph_l1._dataset.contained_dataset import (
+    check_folders,
+    check_indexes,
+    check_named_files,
+    refuse_moved,
+)
 from omnigraph_l1._dataset.durability import is_intact, opens_intact
 from omnigraph_l1._dataset.pinned_dataset import (
     DatasetIdentity,
@@ -43,7 +49,6 @@ from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
     L1Error,
-    MovedDataset,
     NotADataset,
     StaleBranch,
     StaleDataset,
@@ -99,12 +104,18 @@ def open_pinned(
         time_event("open", location=str(location), branch=branch) as event,
         translate_os_errors(location),
     ):
-        identity = None if branch is None else read_branch_identity(storage, branch)
+        check_folders(storage, None)
+        identity = None
+        if branch is not None:
+            identity = read_branch_identity(storage, branch)
+            check_folders(storage, branch)
         session = _session(os.getpid()) if caches is None else caches._session  # noqa: SLF001
         dataset = _open_main(storage, version if branch is None else None, session)
         if branch is not None:
             dataset = _checkout(dataset, location, branch, version)
-            _refuse_moved(dataset, location)
+            refuse_moved(dataset, location)
+        check_named_files(storage, branch, dataset)
+        check_indexes(storage, branch, dataset)
         event["version"] = dataset.version
     return PinnedDataset(
         storage,
@@ -187,6 +198,7 @@ def at_version(pinned: PinnedDataset, version: int) -> PinnedDataset:
     version = parse_version(version, location=pinned.location, branch=pinned.branch)
     with translate_os_errors(pinned.location):
         dataset = _checkout(pinned.dataset, pinned.location, pinned.branch, version)
+        check_named_files(pinned.storage, pinned.branch, dataset)
     return pinned.at(dataset)
 
 
@@ -302,14 +314,6 @@ def _refuse_other(
 ) -> None:
     if dataset.version != version:
         raise _no_version(location, branch, version)
-
-
-def _refuse_moved(dataset: LanceDataset, location: Location) -> None:
-    for base in dataset.base_paths().values():
-        recorded = Location.parse(base.path)
-        inside = recorded.key == location.key or recorded.key.startswith(f"{location.key}/")
-        if not inside or (recorded.scheme, recorded.bucket) != (location.scheme, location.bucket):
-            raise MovedDataset(location=str(location), recorded=str(recorded))
 
 
 def _failed_opening(failure: LanceFailure, location: Location, version: int | None) -> L1Error:

@@ -41,6 +41,7 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
+from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._lance.transaction_records import read_transaction
 from omnigraph_l1._lance.version_files import (
     VERSIONS,
@@ -136,7 +137,7 @@ def _named_files(pinned: PinnedDataset) -> Iterable[Path]:
     for fragment in pinned.dataset.get_fragments():
         for file in fragment.metadata.files:
             if file.base_id is None:
-                yield Path("data") / file.path
+                yield Path("data") / file_name(file)
         deletions = fragment.metadata.deletion_file
         if deletions is not None and deletions.base_id is None:
             yield Path(deletions.path(fragment.fragment_id))
@@ -189,7 +190,7 @@ def _unflushed_files(dataset: LanceDataset, directory: Path) -> list[tuple[str, 
         return []
     operation = transaction.operation
     return [
-        (file.path, file.file_size_bytes)
+        (file_name(file), file.file_size_bytes)
         for fragment in (
             *getattr(operation, "fragments", ()),
             *getattr(operation, "new_fragments", ()),
@@ -211,7 +212,7 @@ def _can_be_read(dataset: LanceDataset, names: set[str]) -> bool:
     fragments = [
         fragment
         for fragment in dataset.get_fragments()
-        if any(file.path in names for file in fragment.metadata.files)
+        if any(file_name(file) in names for file in fragment.metadata.files)
     ]
     try:
         with recognize_failures():

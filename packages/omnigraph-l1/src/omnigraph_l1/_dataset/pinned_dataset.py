@@ -29,6 +29,7 @@ from lance import LanceDataset
 
 from omnigraph_l1._lance.lance_failures import translate_errors
 from omnigraph_l1._lance.lance_schemas import column_identities, columns_of
+from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_first
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._storage.stored_objects import all_names, read_object, translate_os_errors
@@ -217,7 +218,7 @@ def fragment_files(pinned: PinnedDataset) -> dict[int, FragmentFiles]:
         return {
             f.fragment_id: FragmentFiles(
                 # Lance gives each path a class of its own, which takes kilobytes to keep.
-                tuple(str(file.path) for file in f.metadata.files),
+                tuple(file_name(file) for file in f.metadata.files),
                 _deletions(f.metadata.deletion_file),
                 sum(file.file_size_bytes or 0 for file in f.metadata.files),
             )

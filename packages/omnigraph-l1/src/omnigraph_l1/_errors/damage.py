@@ -13,6 +13,7 @@ __all__ = [
     "CorruptRef",
     "MixedVersionNames",
     "MovedDataset",
+    "UnsafePath",
     "UnsupportedPylance",
     "UsedAfterFork",
 ]
@@ -61,6 +62,22 @@ class MovedDataset(L1Error):
             f"The dataset at {self.location} was copied or moved: its branch still points to "
             f"{self.recorded}, whose files would be read instead. Main can be read; for the "
             "branch, bring the dataset back to where it was."
+        )
+
+
+@define(kw_only=True, slots=False)
+class UnsafePath(L1Error):
+    """Something in a directory of ours would lead out of it. It was neither read nor changed."""
+
+    kind: ClassVar[str] = "unsafe_path"
+    path: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"Refused {self.path}: expected {self.expected}, found {self.found}. Nothing outside "
+            "of the location is read or changed. Remove it, or bring the original back."
         )
 
 

@@ -20,6 +20,7 @@ from omnigraph_l1.errors import UnsupportedPylance
 
 __all__ = [
     "SUPPORTED",
+    "file_name",
     "is_rust_panic",
     "new_session",
     "original_fragments",
@@ -89,6 +90,15 @@ def original_fragments(rewrite: Any) -> Iterable[Any]:
     with _hook("RewriteResult.original_fragments"):
         fragments: Iterable[Any] = rewrite.original_fragments
         return fragments
+
+
+def file_name(file: Any) -> str:
+    """Return the name of a data file. Its property ``path`` makes a class for each answer."""
+    name = vars(file).get("_path")
+    if type(name) is str:
+        return name
+    with _hook("DataFile._path"):
+        raise AttributeError(name)
 
 
 def is_rust_panic(error: BaseException) -> bool:

@@ -15,6 +15,7 @@ import attrs
 from lance import LanceDataset, Transaction
 
 from omnigraph_l1._lance.lance_failures import recognize_failures
+from omnigraph_l1._lance.private_hooks import file_name
 
 __all__ = ["Record", "parse_record", "read_transaction", "record_name", "same_change"]
 
@@ -133,6 +134,6 @@ def _gist(transaction: Transaction) -> tuple[Any, ...]:
     operation: Any = transaction.operation
     created = [*getattr(operation, "fragments", ()), *getattr(operation, "new_fragments", ())]
     # No two writes make files of one name.
-    files = sorted(file.path for fragment in created for file in fragment.files)
+    files = sorted(file_name(file) for fragment in created for file in fragment.files)
     details = [getattr(operation, name, None) for name in ("predicate", "version")]
     return type(operation), files, details

@@ -40,6 +40,11 @@ from pathlib import Path
 
 from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost, Stored
 from omnigraph_l1._refs.ref_document import SUFFIX, digest
+from omnigraph_l1._storage.contained_paths import (
+    check_directories,
+    open_contained,
+    read_contained,
+)
 from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
 from omnigraph_l1._storage.stored_objects import sync_directories, sync_with_parents
 from omnigraph_l1._text_encoding import new_ulid
@@ -81,7 +86,8 @@ class LocalBackend:
     def read(self, file_name: str) -> Stored | None:
         """Read the file, without a lock."""
         try:
-            data = (self._directory / file_name).read_bytes()
+            self._check_directory()
+            data = read_contained(self._directory / file_name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -116,6 +122,7 @@ class LocalBackend:
         """Compare, then remove the file, under the lock."""
         removed = False
         try:
+            self._check_directory()
             if not self._directory.is_dir():
                 raise ConditionFailed
             with directory_lock(self._directory / _LOCK, patience=self._patience):
@@ -142,6 +149,7 @@ class LocalBackend:
 
     def _facts(self) -> list[tuple[str, os.stat_result | None]]:
         try:
+            self._check_directory()
             with os.scandir(self._directory) as entries:
                 return [(each.name, _stat(each)) for each in entries if each.name.endswith(SUFFIX)]
         except OSError as error:
@@ -168,6 +176,7 @@ class LocalBackend:
     def _write_to_the_side(self, data: bytes) -> Path:
         """Write a file that has no name of a ref yet, and remove what the dead left there."""
         aside = self._directory / _SIDE
+        check_directories(self._directory, [_SIDE])
         aside.mkdir(exist_ok=True)
         with os.scandir(aside) as left:
             for entry in left:
@@ -190,7 +199,13 @@ class LocalBackend:
             os.close(descriptor)
         return side
 
+    def _check_directory(self) -> None:
+        below = self._directory.relative_to(self._root).as_posix()
+        if below != ".":
+            check_directories(self._root, [below])
+
     def _make_directory(self) -> None:
+        self._check_directory()
         missing: list[Path] = []
         directory = self._directory
         while not directory.is_dir():
@@ -291,7 +306,7 @@ def directory_lock(path: Path, *, patience: float) -> Iterator[None]:
 def locks_exclude(path: Path, *, patience: float) -> bool:
     """Return whether a second lock is refused while a first is held."""
     with directory_lock(path, patience=patience):
-        second = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        second = open_contained(path, os.O_RDWR)
         try:
             return not _try_lock(second, path)
         finally:
@@ -300,7 +315,7 @@ def locks_exclude(path: Path, *, patience: float) -> bool:
 
 def _acquire(path: Path, deadline: float, patience: float) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_contained(path, os.O_RDWR | os.O_CREAT)
         _held.add(descriptor)
         try:
             held = _try_lock(descriptor, path) or _wait(

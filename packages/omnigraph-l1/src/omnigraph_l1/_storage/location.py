@@ -248,6 +248,8 @@ class Storage:
 
     location: Location
     _options: _Options = attrs.field(default=(), repr=_only_names, kw_only=True)
+    _below: str = attrs.field(default="", repr=False, eq=False, kw_only=True)
+    """The end of the path that ``child`` has added: nothing on it may lead elsewhere."""
 
     @classmethod
     def resolve(
@@ -285,7 +287,23 @@ class Storage:
 
     def child(self, name: str) -> Storage:
         """Return the storage of a location below this one."""
-        return attrs.evolve(self, location=self.location / name)
+        below = f"{self._below}/{name}" if self._below else name
+        return attrs.evolve(self, location=self.location / name, below=below)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether ``child`` returned it, so that it is a part of something larger."""
+        return bool(self._below)
+
+    @property
+    def contained_in(self) -> tuple[Path, str]:
+        """The directory on local disk that was given, and the path below it that this one is.
+
+        The path is empty for a location that was given itself.
+        """
+        path = self.location.local_path
+        depth = len(self._below.split("/")) if self._below else 0
+        return (path.parents[depth - 1] if depth else path), self._below
 
     def with_options(self, **changed: str) -> Storage:
         """Return the same with some options changed, under canonical names. Local has none."""

@@ -21,6 +21,7 @@ import attrs
 import obstore
 from obstore.exceptions import BaseError
 
+from omnigraph_l1._storage.contained_paths import read_contained
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._storage.store_failures import harmless, store_errors, to_storage_error
 from omnigraph_l1._text_encoding import new_ulid
@@ -150,7 +151,7 @@ def read_object(storage: Storage, name: str) -> bytes | None:
     storage.location / name
     if storage.location.is_local:
         try:
-            return (storage.location.local_path / name).read_bytes()
+            return read_contained(storage.location.local_path / name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

@@ -32,6 +32,7 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
+from omnigraph_l1._storage.contained_paths import check_tree
 from omnigraph_l1._storage.stored_objects import (
     list_objects,
     remove_object,
@@ -189,6 +190,9 @@ def delete_branch(pinned: PinnedDataset, name: str) -> None:
     _checked_branch(name)
     pinned.check_not_stale()
     check_version_store(pinned)
+    if pinned.location.is_local:
+        with translate_os_errors(pinned.location):
+            check_tree(lineage_directory(pinned.location, name))
     for attempt in _LISTINGS.tries():
         try:
             with recognize_failures():

@@ -30,6 +30,7 @@ from omnigraph_l1._lance.lance_failures import (
     translate_errors,
 )
 from omnigraph_l1._lance.lance_schemas import columns_of
+from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1._text_encoding import encode_json
@@ -94,7 +95,7 @@ class Staged:
         operation: Any = None if self.rewrites_nothing else self.operation
         created = [*getattr(operation, "fragments", ()), *getattr(operation, "new_fragments", ())]
         for fragment in created:
-            yield from (Path("data") / file.path for file in fragment.files)
+            yield from (Path("data") / file_name(file) for file in fragment.files)
         for fragment in [*created, *getattr(operation, "updated_fragments", ())]:
             deletions = fragment.deletion_file
             if deletions is not None and deletions.base_id is None:
@@ -180,7 +181,7 @@ def stage_together(pinned: PinnedDataset, changes: Sequence[Staged]) -> Staged:
 
 def refuse_repeated(pinned: PinnedDataset, fragments: Sequence[FragmentMetadata]) -> None:
     """Refuse to commit one file twice at once: its rows would be there twice."""
-    files = [file.path for fragment in fragments for file in fragment.files]
+    files = [file_name(file) for fragment in fragments for file in fragment.files]
     if len(files) != len(set(files)):
         reason = "one change stands twice among those that shall be committed together"
         raise InvalidRequest(location=str(pinned.location), reason=reason)

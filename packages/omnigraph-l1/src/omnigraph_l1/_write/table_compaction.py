@@ -26,8 +26,9 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
-from omnigraph_l1._lance.private_hooks import original_fragments
+from omnigraph_l1._lance.private_hooks import file_name, original_fragments
 from omnigraph_l1._lance.version_files import newest_first
+from omnigraph_l1._storage.contained_paths import check_tree
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1._transaction_kinds import TransactionKind
 from omnigraph_l1._write.native_refs import list_branches, list_tags
@@ -168,6 +169,9 @@ def remove_orphans(pinned: PinnedDataset) -> Removed:
 
 
 def _clean(pinned: PinnedDataset, wanted: list[int]) -> Removed:
+    if pinned.location.is_local:
+        with translate_os_errors(pinned.location):
+            check_tree(pinned.location.local_path)
     with time_event("remove_versions", location=str(pinned.location), count=len(wanted)):
         for attempt in _CLEANUPS.tries():
             try:
@@ -246,7 +250,7 @@ def _content(pinned: PinnedDataset) -> Iterator[tuple[str, str | None]]:
         deletions = fragment.metadata.deletion_file
         marked = None if deletions is None else deletions.path(fragment.fragment_id)
         for file in fragment.metadata.files:
-            yield file.path, marked
+            yield file_name(file), marked
 
 
 def _of_fragments(pinned: PinnedDataset, paths: set[str]) -> set[tuple[str, str | None]]:

@@ -23,6 +23,7 @@ from omnigraph_l1 import Storage, directory_lock, fnv1a64, new_ulid
 from omnigraph_l1.errors import StorageError
 from omnigraph_l2._model.repository_layout import TURNS
 from omnigraph_l2._store.repository_root import RepositoryRoot
+from omnigraph_l2.errors import CorruptRepository
 
 __all__ = ["Tickets", "WriterQueue", "drawn_at", "lineage"]
 
@@ -164,6 +165,10 @@ class WriterQueue:
 @contextmanager
 def _hold_locks(folder: Path, names: Collection[str]) -> Iterator[None]:
     """Hold a kernel lock for each name, in one order for all processes, which avoids deadlocks."""
+    if folder.is_symlink():
+        raise CorruptRepository(
+            location=str(folder.parent), item=folder.name, detail="it is a symbolic link"
+        )
     with ExitStack() as held:
         # After too long a wait, or where locks do not work, go on without a turn.
         with suppress(StorageError, OSError):

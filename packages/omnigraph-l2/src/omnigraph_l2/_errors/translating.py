@@ -83,6 +83,8 @@ def translate(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911
             return OutcomeUnknown(location=location, detail=error.detail)
         case l1.StorageError() | l1.UsedAfterFork():
             return error
+        case l1.UnsafePath():
+            return CorruptRepository(location=error.path, item=error.path, detail=str(error))
         case l1.MixedVersionNames() | l1.CorruptRef() | l1.MovedDataset() | l1.NotFound():
             return CorruptRepository(location=location, item=location, detail=str(error))
         case l1.CorruptDataset():
