@@ -1,7 +1,7 @@
 """Refuse what would lead out of a location on local disk: links, and files that are no files.
 
-Invariant: whatever somebody has put into a directory that is opened here, nothing outside of it is
-read as data, changed or removed. The directory itself may be reached through a link. A hard link is
+Invariant: whatever a directory that is opened here contains, nothing outside of it is read as data,
+changed or removed. The directory itself may be reached through a link. A hard link is
 a file of the directory: none of ours is changed in place.
 """
 
@@ -71,7 +71,7 @@ def read_contained(path: Path) -> bytes:
 
 def open_contained(path: Path, flags: int, mode: int = 0o666) -> int:
     """Open a file that must not be a link; raise ``UnsafePath`` if it is no file."""
-    # Without O_NONBLOCK, opening a pipe waits for whoever has its other end.
+    # Without O_NONBLOCK, opening a pipe waits for its other end.
     safe = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, safe, mode)

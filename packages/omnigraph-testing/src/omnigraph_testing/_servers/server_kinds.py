@@ -68,7 +68,8 @@ def _moto() -> Launch:
                 remedy="Run: pip install 'omnigraph-testing[moto]'",
             )
     (port,) = _free_ports(1)
-    argv = (sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port))
+    program = "omnigraph_testing._servers.moto_server"
+    argv = (sys.executable, "-m", program, "-H", "127.0.0.1", "-p", str(port))
     return Launch(argv, port, env={"PYTHONWARNINGS": "ignore"})
 
 
