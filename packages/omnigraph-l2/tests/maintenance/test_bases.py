@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from small_graph import PERSON, append, people
 from upkeepwork import NOTHING, later
 
@@ -49,6 +50,31 @@ def test_what_a_merge_starts_from_is_kept(local: Repository) -> None:
     clean(local, 32)
     local.branches.merge("main", into="side")
     assert people(local, "side") == people(local)
+    assert local.verify().ok
+
+
+@pytest.mark.parametrize("middle", ["main", "middle", "deleted"])
+def test_two_branches_that_share_an_older_merge(local: Repository, middle: str) -> None:
+    """They share what a third branch handed on; it has taken over more since, or is deleted."""
+    append(local, "a")
+    between = "main" if middle == "main" else "middle"
+    for name in {"x", "y", between} - {"main"}:
+        local.branches.create(name)
+    for name in "zb":
+        append(local, name, branch="x")
+    local.branches.merge("x", into=between)
+    local.branches.merge(between, into="y")
+    append(local, "c", branch="y")
+    with local.transaction("x") as tx:
+        tx.delete(PERSON, ids=["b"])
+    append(local, "d", branch="x")
+    local.branches.merge("x", into=between)
+    append(local, "e", branch="x")
+    if middle == "deleted":
+        local.branches.delete(between)
+    clean(local, 8)
+    local.branches.merge("x", into="y")
+    assert people(local, "y") == "a c d e z"
     assert local.verify().ok
 
 

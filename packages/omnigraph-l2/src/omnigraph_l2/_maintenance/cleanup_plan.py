@@ -33,7 +33,7 @@ from omnigraph_l2._maintenance.inventory import (
     unless_removed,
     unless_untagged,
 )
-from omnigraph_l2._maintenance.needed_versions import NeededVersions, merged_revisions
+from omnigraph_l2._maintenance.needed_versions import NeededVersions, contained_revisions
 from omnigraph_l2._maintenance.verify_report import Collector
 from omnigraph_l2._model.argument_checks import invalid_argument
 from omnigraph_l2._model.repository_layout import MANIFEST, OPERATION_REFS
@@ -271,10 +271,14 @@ def _add_bases(
     needs: NeededVersions,
     kept: dict[str | None, set[int]],
 ) -> None:
-    """Add where branches started, and what was merged last."""
+    """Add where branches started, and what two of them have in common."""
     by_native = {line.native: line for line in lines}
+    natives = [each for each in by_native if each is not None]
+    starts = {
+        (there.natives[each].parent_branch, there.natives[each].parent_version) for each in natives
+    }
     moments: set[tuple[str | None, int]] = {
-        (native, there.natives[native].parent_version) for native in by_native if native is not None
+        (each, there.natives[each].parent_version) for each in natives
     }
     # The start of a branch may be its second version: rows of later commits are taken out then.
     moments |= {(native, version + 1) for native, version in moments}
@@ -282,9 +286,11 @@ def _add_bases(
     for line in lines:
         with unless_removed(root, MANIFEST, line.native):
             heads[line.native] = load(line.table, root.location)
-    for native, version in merged_revisions(root, heads):
-        # Of several commits in one write the first may be meant, with tables of the one before.
-        moments |= {(native, version), (native, version - 1)}
+    for native, version in contained_revisions(root, heads, there.natives):
+        # Where a branch started, its own first version shows the same.
+        if (native, version) not in starts:
+            # Of several commits in one write the first may be meant, with tables of the one before.
+            moments |= {(native, version), (native, version - 1)}
     for native, version in moments:
         there_are = by_native.get(native)
         if there_are is not None and any(each.version == version for each in there_are.files):

@@ -4,29 +4,32 @@ Invariant: every table version that a needed catalog version shows is needed, fr
 catalog version on. Catalog versions are read in order, only the new rows of each. Memory grows only
 with what is needed.
 
-Invariant: what was merged last from each branch into each is needed, because the base of the next
-merge is one of these revisions, or the one at which a branch started.
+Invariant: the base of a merge of two live branches is needed. A branch contains each lineage up to
+some revision: of its own and of where it started, and of what was merged into these. What two
+branches have in common of a lineage ends with the older of two such revisions; so these are needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Final, TypeAlias
 
 import attrs
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import BranchInfo, Table
 from omnigraph_l1.errors import DatasetNotFound, UnknownVersion
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._maintenance.inventory import unless_removed
 from omnigraph_l2._model.repository_layout import COMMITS
+from omnigraph_l2._store.archived_commits import ArchivedCommits
 from omnigraph_l2._store.branch_registry import is_owned_by
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.manifest_store import Loaded, follow, load
 from omnigraph_l2._store.repository_root import RepositoryRoot
 
-__all__ = ["Lineage", "NeededVersions", "merged_revisions"]
+__all__ = ["Lineage", "NeededVersions", "Revision", "contained_revisions"]
 
 Lineage = tuple[str, str | None]
 """A dataset, by its path below the root, and a native branch of it; None is main."""
@@ -91,49 +94,114 @@ class NeededVersions:
         return frozenset(native for _, native in self.versions if native is not None)
 
 
-_MERGED = "merged_parent_commit_id"
-
-
-def merged_revisions(
-    root: RepositoryRoot, heads: Mapping[str | None, Loaded]
-) -> Iterator[tuple[str | None, int]]:
-    """Return what was merged last, between any two branches: native branch and version."""
-    log = CommitLog(root)
+def contained_revisions(
+    root: RepositoryRoot,
+    heads: Mapping[str | None, Loaded],
+    starts: Mapping[str, BranchInfo],
+) -> Iterator[Revision]:
+    """Return, for each live branch, the newest revision of each lineage that its head contains."""
+    merges = _Merges(root, heads, starts)
     for native, loaded in heads.items():
-        wanted = _merged_into(root, native, loaded)
-        newest: dict[str | None, int] = {}
-        for commit in _look_up(root, log, heads, wanted):
-            before = newest.get(commit.manifest_branch, 0)
-            newest[commit.manifest_branch] = max(before, commit.manifest_version)
-        yield from newest.items()
+        contained: dict[str | None, int] = {}
+        left = [(native, loaded.state.version)]
+        while left:
+            lineage, version = left.pop()
+            if contained.get(lineage, 0) < version:
+                contained[lineage] = version
+                left += merges.taken_over(lineage, version)
+        del contained[native]  # the head itself is needed anyhow
+        yield from contained.items()
 
 
-def _merged_into(root: RepositoryRoot, native: str | None, loaded: Loaded) -> set[str]:
-    wanted = {made.commit.merged_parent_commit_id for made in loaded.state.publishes}
+Revision: TypeAlias = tuple[str | None, int]
+"""A native branch of the catalog, and a version of it."""
+
+_MERGED: Final = "merged_parent_commit_id"
+_COLUMNS: Final = (_MERGED, "manifest_branch", "manifest_version")
+
+
+@attrs.frozen
+class _Merges:
+    """What each lineage took over: from where it started, and by merges."""
+
+    _root: RepositoryRoot
+    _heads: Mapping[str | None, Loaded]
+    _starts: Mapping[str, BranchInfo]
+    _known: dict[str | None, list[tuple[int, Revision]]] = attrs.field(init=False)
+    """By lineage: the version that took over, and the revision that was taken over."""
+
+    @_known.default
+    def _read(self) -> dict[str | None, list[tuple[int, Revision]]]:
+        found: dict[Revision, str] = {}
+        for native, loaded in self._heads.items():
+            found |= dict(_merged_into(self._root, native, loaded))
+        known: dict[str | None, list[tuple[int, Revision]]] = {each: [] for each in self._heads}
+        merged = self._resolve(set(found.values()))
+        for (native, version), commit_id in found.items():
+            if commit_id in merged:
+                known.setdefault(native, []).append((version, merged[commit_id]))
+        for native, info in self._starts.items():
+            known.setdefault(native, []).append((0, (info.parent_branch, info.parent_version)))
+        return known
+
+    def taken_over(self, lineage: str | None, version: int) -> list[Revision]:
+        """Return the revisions that a lineage took over up to a version."""
+        if lineage not in self._known:
+            self._known[lineage] = self._of_deleted(str(lineage))
+        return [revision for at, revision in self._known[lineage] if at <= version]
+
+    def _of_deleted(self, native: str) -> list[tuple[int, Revision]]:
+        found: dict[int, str] = {}
+        first: GraphCommit | None = None
+        for commit in ArchivedCommits(self._root).made_on(native):
+            first = commit
+            if commit.merged_parent_commit_id is not None:
+                found[commit.manifest_version] = commit.merged_parent_commit_id
+        if first is not None and first.parent_commit_id is not None:
+            found[0] = first.parent_commit_id
+        merged = self._resolve(set(found.values()))
+        return [(at, merged[each]) for at, each in found.items() if each in merged]
+
+    def _resolve(self, commit_ids: set[str]) -> dict[str, Revision]:
+        """Look commits up in the catalogs of branches, in their logs, and among the archived."""
+        left, found = set(commit_ids), dict[str, Revision]()
+        log = CommitLog(self._root)
+        for native, loaded in self._heads.items():
+            if not left:
+                break
+            commits = [
+                made.commit
+                for made in loaded.state.publishes
+                if made.commit.graph_commit_id in left
+            ]
+            left -= {each.graph_commit_id for each in commits}
+            if left:
+                with unless_removed(self._root, COMMITS, native):
+                    commits += log.find_all(sorted(left), native)
+            found |= {each.graph_commit_id: _revision(each) for each in commits}
+            left -= found.keys()
+        archived = ArchivedCommits(self._root)
+        for commit_id in left:
+            commit = archived.find(commit_id)
+            if commit is not None:
+                found[commit_id] = _revision(commit)
+        return found
+
+
+def _revision(commit: GraphCommit) -> Revision:
+    return commit.manifest_branch, commit.manifest_version
+
+
+def _merged_into(
+    root: RepositoryRoot, native: str | None, loaded: Loaded
+) -> Iterator[tuple[Revision, str]]:
+    """Return the merges that the log of a branch has, inherited ones too, and what was merged."""
+    for made in loaded.state.publishes:
+        if made.commit.merged_parent_commit_id is not None:
+            yield _revision(made.commit), made.commit.merged_parent_commit_id
     with suppress(DatasetNotFound), unless_removed(root, COMMITS, native):
         table = root.open(COMMITS, branch=native)
-        for batch in table.scan(columns=[_MERGED], filter=f"{_MERGED} IS NOT NULL"):
-            wanted.update(batch.column(0).to_pylist())
-    return {each for each in wanted if each is not None}
-
-
-def _look_up(
-    root: RepositoryRoot, log: CommitLog, heads: Mapping[str | None, Loaded], wanted: set[str]
-) -> Iterable[GraphCommit]:
-    """Look commits up in the catalogs of branches and in their logs."""
-    left = set(wanted)
-    for native, loaded in heads.items():
-        if not left:
-            return
-        held = {
-            made.commit.graph_commit_id: made.commit
-            for made in loaded.state.publishes
-            if made.commit.graph_commit_id in left
-        }
-        logged: Sequence[GraphCommit] = ()
-        if left - held.keys():
-            with unless_removed(root, COMMITS, native):
-                logged = log.find_all(sorted(left - held.keys()), native)
-        for commit in (*held.values(), *logged):
-            left.discard(commit.graph_commit_id)
-            yield commit
+        for batch in table.scan(columns=_COLUMNS, filter=f"{_MERGED} IS NOT NULL"):
+            columns = (column.to_pylist() for column in batch.columns)
+            for merged, branch, version in zip(*columns, strict=True):
+                yield (branch, version), merged

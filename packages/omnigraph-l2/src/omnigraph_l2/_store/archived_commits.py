@@ -59,14 +59,17 @@ class ArchivedCommits:
 
     def before(self, commit: GraphCommit) -> Iterator[GraphCommit]:
         """Walk the commits of a deleted branch from a commit back to where the branch started."""
-        if commit.manifest_branch is None:
-            return
+        if commit.manifest_branch is not None:
+            yield from self.made_on(commit.manifest_branch, through=commit.manifest_version)
+
+    def made_on(self, native: str, *, through: int | None = None) -> Iterator[GraphCommit]:
+        """Walk the commits that a deleted branch made itself, newest first."""
         try:
             table = self._root.open(COMMITS_KEPT)
         except DatasetNotFound:
             return
-        made = f"{_made_on(commit.manifest_branch)} AND manifest_version <= "
-        rows = table.read(columns=COMMITS_SCHEMA.names, filter=f"{made}{commit.manifest_version}")
+        until = "" if through is None else f" AND manifest_version <= {through}"
+        rows = table.read(columns=COMMITS_SCHEMA.names, filter=f"{_made_on(native)}{until}")
         rows = rows.sort_by([("manifest_version", "descending"), ("created_at", "descending")])
         for start in range(0, rows.num_rows, _PAGE):
             yield from CommitLog(self._root).join_rows(rows.slice(start, _PAGE).to_pylist())
