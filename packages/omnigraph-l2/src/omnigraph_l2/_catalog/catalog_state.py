@@ -13,7 +13,8 @@ from typing import Any
 
 import attrs
 
-from omnigraph_l1 import IndexKind
+from omnigraph_l1 import IndexKind, table_path
+from omnigraph_l1.errors import InvalidName
 from omnigraph_l2._catalog.graph_commit import Published
 from omnigraph_l2._catalog.manifest_rows import (
     OPERATION,
@@ -333,25 +334,22 @@ def _newer(known: _Known, row: ManifestRow, location: str) -> Registration:
     """Return the newer one of a ``table`` row and the registration that is known."""
     found = _registration(row, location)
     before = known.registration
-    if before is None:
-        return found
-    if before.location != found.location:
-        raise _corrupt(
-            row, location, f"it registers {found.location}, another one {before.location}"
-        )
-    return before if before.seen_at > found.seen_at else found
+    return before if before is not None and before.seen_at > found.seen_at else found
 
 
 def _registration(row: ManifestRow, location: str) -> Registration:
     _check_key(row, row.table_key, location)
-    if not row.location:
-        raise _corrupt(row, location, "it registers a table without saying where it is")
-    if not {"", ".", ".."}.isdisjoint(row.location.split("/")):
-        raise _corrupt(row, location, f"its location {row.location!r} is not a path below the root")
+    try:
+        proper = table_path(row.table_key)
+    except InvalidName as error:
+        raise _corrupt(row, location, error.rule) from error
+    # Any other path may be one of our own datasets, another table, or outside of the repository.
+    if row.location != proper:
+        raise _corrupt(row, location, f"its location is {row.location!r}, expected {proper!r}")
     metadata = {} if row.metadata is None else json_object(row, location)
     return Registration(
         table_key=row.table_key,
-        location=row.location,
+        location=proper,
         metadata=metadata,
         seen_at=row.updated_at_version,
     )
