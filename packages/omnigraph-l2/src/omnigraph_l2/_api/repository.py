@@ -165,8 +165,8 @@ class Repository:
             self._open_branches.flush()
 
     def close(self) -> None:
-        """Flush, and let go of what is open. Closing twice does nothing."""
-        if self._root.closed:
+        """Flush, and let go of what is open. Closing twice, or in a forked child, does nothing."""
+        if self._root.closed or self._root.is_forked:
             return
         try:
             self.flush()

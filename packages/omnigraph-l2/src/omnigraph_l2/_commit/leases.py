@@ -193,6 +193,7 @@ class Leases:
 
     def hold(self, *, writes: bool = False) -> Pin:
         """Pin everything that is visible or written from now on."""
+        self._root.check_process()
         if writes and self._root.writable_at is None:
             check_writable(self._root)  # the publish looks again
         if writes or self._for_readers:
@@ -228,6 +229,7 @@ class Leases:
 
     def renew(self) -> None:
         """Write what is needed now, if the lease still exists."""
+        self._root.check_process()
         with self._writing:
             if self._ref is None or self._closed:
                 return
@@ -261,7 +263,12 @@ class Leases:
                     self._create()
 
     def close(self) -> None:
-        """Release the lease. Only the retention protects what is still pinned then."""
+        """Release the lease. Only the retention protects what is still pinned then.
+
+        A forked child does nothing: the lease is that of its parent.
+        """
+        if self._root.is_forked:
+            return
         self._closed = True
         self._wake.set()
         with self._writing:
