@@ -205,7 +205,7 @@ class Repository:
     ) -> Snapshot:
         """Return the graph as it is, or as it was at a version, a commit, a tag, or a moment.
 
-        A tag knows its branch by itself.
+        A tag or a commit is found on whatever branch it is.
         """
         with translate_errors():
             return self._references.snapshot(
