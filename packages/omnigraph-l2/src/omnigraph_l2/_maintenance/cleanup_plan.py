@@ -249,6 +249,8 @@ def _complete_survey(root: RepositoryRoot, clock: Callable[[], datetime]) -> Inv
     collector = Collector()
     there = take_inventory(root, clock, collector)
     if not there.is_whole:
+        if collector.store_failure is not None:
+            raise collector.store_failure
         detail = "some of its names cannot be read, so that what they need is unknown"
         raise CorruptRepository(location=root.location, item="_refs", detail=detail)
     return there
