@@ -38,6 +38,7 @@ from omnigraph_l1._events import emit
 from omnigraph_l1._lance.lance_failures import (
     LanceFailure,
     Symptom,
+    is_store_failure,
     recognize_failures,
     translate_errors,
 )
@@ -217,7 +218,9 @@ def _can_be_read(dataset: LanceDataset, names: set[str]) -> bool:
         with recognize_failures():
             for _ in dataset.scanner(fragments=fragments).to_batches():
                 pass
-    except LanceFailure:
+    except LanceFailure as failure:
+        if is_store_failure(failure):
+            raise
         return False
     return True
 
@@ -266,7 +269,9 @@ def _found_whole(
     try:
         with recognize_failures():
             dataset = lance.dataset(str(directory), version=version)
-    except LanceFailure:
+    except LanceFailure as failure:
+        if is_store_failure(failure):
+            raise
         return False
     return dataset.version == version and is_intact(dataset, directory)
 
