@@ -51,8 +51,7 @@ import os, sys
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import AccessDenied
 location, newest = sys.argv[1:]
-table = Table.open(location).at(1)
-Table.open(location).read()
+table = Table.open(location, version=1)
 os.chmod(newest, 0)
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 for call in (table.refresh, lambda: Table.open(location)):
