@@ -174,7 +174,8 @@ def _replace_parts(
         translate_errors(pinned.location),
     ):
         # Lance refuses to build a part under a name that is taken.
-        built = pinned.dataset.create_index_uncommitted(
+        building = pinned.copy_handle()
+        built = building.create_index_uncommitted(
             column,
             kind.value,
             name=f"{name}-{new_ulid()}",
@@ -183,7 +184,7 @@ def _replace_parts(
         )
         if kind is IndexKind.INVERTED:
             # Until it is merged with itself Lance has its files in a folder where it does not look.
-            built = pinned.dataset.merge_existing_index_segments([built])
+            built = building.merge_existing_index_segments([built])
         part = dataclasses.replace(built, name=name)
     folder = Path("_indices") / part.uuid
     flush_files(pinned, (folder / file.path for file in part.files or ()))
