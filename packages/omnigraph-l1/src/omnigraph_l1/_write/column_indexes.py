@@ -35,6 +35,7 @@ from omnigraph_l1._text_encoding import is_text, new_ulid
 from omnigraph_l1._write.table_commit import (
     CommitResult,
     commit_once,
+    flushed_note,
     prepare_to_write,
     unchanged_result,
 )
@@ -227,6 +228,7 @@ def _commit_parts(
     transaction = Transaction(
         read_version=pinned.version,
         operation=LanceOperation.CreateIndex(new_indices=list(added), removed_indices=gone),
+        transaction_properties=flushed_note(pinned),
     )
     dataset = commit_once(pinned, transaction, "index")
     failpoint(_VISIBLE)

@@ -21,6 +21,7 @@ from omnigraph_l2.errors import CorruptRepository
 
 __all__ = [
     "CREATED",
+    "DURABLE",
     "MANIFEST_SCHEMA",
     "OPERATION",
     "PUBLISH",
@@ -52,6 +53,10 @@ PUBLISH: Final = "publish"
 OPERATION: Final = "operation"
 RUN_READ: Final = "run_read"
 """On the branch of a run: it has read this table. Others skip what they do not know."""
+
+DURABLE: Final = "durable"
+"""In the metadata of a version: whether its author flushed it, so that a power cut leaves it."""
+_V2_NAME: Final = "18446744073709551615.manifest"
 
 CREATED: Final = "_row_created_at_version"
 UPDATED: Final = "_row_last_updated_at_version"
@@ -133,16 +138,18 @@ def json_object(row: ManifestRow, location: str) -> dict[str, Any]:
     return found
 
 
-def version_metadata(manifest_path: str) -> dict[str, Any]:
-    """Return what the format requires of the metadata of a ``table_version`` row.
+def version_metadata(manifest_path: str, *, is_durable: bool) -> dict[str, Any]:
+    """Return what the format requires of the metadata of a ``table_version`` row, and durability.
 
-    Other readers need it; this package does not.
+    Other readers need the former; this package does not.
     """
+    name = manifest_path.rpartition("/")[2]
     return {
         "manifest_path": manifest_path,
         "manifest_size": None,
         "e_tag": None,
-        "naming_scheme": "V2",
+        "naming_scheme": "V2" if len(name) == len(_V2_NAME) else "V1",
+        DURABLE: is_durable,
     }
 
 

@@ -196,6 +196,11 @@ class RepositoryRoot:
         return [future.result() for future in futures]
 
     @property
+    def is_durable(self) -> bool:
+        """Whether what this handle publishes survives a power cut: stores see to it themselves."""
+        return self.durability is Durability.FULL or not self.storage.location.is_local
+
+    @property
     def is_forked(self) -> bool:
         """Whether this is a forked child, and the handle is its parent's."""
         return os.getpid() != self._process
