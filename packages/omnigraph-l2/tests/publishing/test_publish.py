@@ -208,3 +208,27 @@ def test_commits_after_one_at_the_end_of_time(repo: Repository) -> None:
         assert [each.message for each in other.log()][1] == "last"
         assert other.runs.get(run.run_id).status is RunStatus.ABORTED
         assert other.verify().ok
+
+
+def test_a_dataset_with_version_names_of_the_old_kind(repo: Repository) -> None:
+    """The catalog says which file it is, and by which kind of name."""
+    path = Path(repo.uri) / table_path(B)
+    lance.write_dataset(
+        pa.table({"id": ["x"]}, schema=ROW),
+        str(path),
+        data_storage_version="2.2",
+        enable_stable_row_ids=True,
+        enable_v2_manifest_paths=False,
+    )
+    update = TableUpdate(table_key=B, table_version=1, row_count=1)
+    repo.publish([register(B), update])
+    with repo.transaction() as tx:
+        tx.append(B, [{"id": "y"}])
+    rows = lance.dataset(f"{repo.uri}/__manifest").to_table().to_pylist()
+    found = [
+        json.loads(row["metadata"])
+        for row in rows
+        if row["object_type"] == "table_version" and row["table_key"] == B
+    ]
+    assert [each["naming_scheme"] for each in found] == ["V1", "V1"]
+    assert all(Path("/", each["manifest_path"]).is_file() for each in found)
