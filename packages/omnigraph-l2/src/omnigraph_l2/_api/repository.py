@@ -569,12 +569,15 @@ class Repository:
         """
         self._root.check_open()
         with translate_errors():
-            return verify(
-                self._root,
-                self._clock,
-                tables=tables,
-                thorough=Thorough(duplicates=duplicates, values=values),
-                dangling_edges=dangling_edges,
+            return self._leases.repeat_if_lost(
+                lambda: verify(
+                    self._root,
+                    self._clock,
+                    tables=tables,
+                    thorough=Thorough(duplicates=duplicates, values=values),
+                    dangling_edges=dangling_edges,
+                ),
+                lambda report: report.ok,
             )
 
     def repair(self, *, dry_run: bool = True) -> RepairReport:

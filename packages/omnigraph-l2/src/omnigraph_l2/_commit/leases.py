@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from omnigraph_l1 import JsonRefs, Ref, new_ulid
 from omnigraph_l1.errors import L1Error, RefChanged, RefNotFound
@@ -41,6 +41,8 @@ __all__ = [
     "guard_lease",
     "lease_refs",
 ]
+
+_T = TypeVar("_T")
 
 MAIN_LINEAGE = "main"
 """What the main lineage of the catalog is called in a lease: no native branch has this name."""
@@ -221,6 +223,24 @@ class Leases:
             self.renew()
         if hold.generation != self._generation:
             raise LeaseLost(location=self._root.location, seconds=now - since)
+
+    def repeat_if_lost(self, read: Callable[[], _T], is_sound: Callable[[_T], bool]) -> _T:
+        """Return what ``read`` gives; once more if it is not sound and the lease was lost.
+
+        What is missing then was needed by nothing but this reader. Takes no lease.
+        """
+        pin = None if self.name is None else self.hold()
+        found = read()
+        if pin is None or is_sound(found):
+            return found
+        try:
+            self.renew()
+            pin.check()
+        except LeaseLost:
+            return read()
+        except L1Error:
+            pass  # where the store fails, what was found says so
+        return found
 
     def extend_back(self, native: str, version: int) -> None:
         """Renew the lease soon if it does not cover this older version."""
