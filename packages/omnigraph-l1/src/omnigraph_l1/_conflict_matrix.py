@@ -1,8 +1,10 @@
 """Lance's transaction specification as a table of rules, and the answer for two transactions.
 
 A rule is about ours, which is about to commit, against theirs, which has committed since the
-version that ours was computed on. A pair that no rule names is compatible. If several rules hold,
-the worst outcome counts. Where pylance differs from the specification is not in this table.
+version that ours was computed on. A pair that no rule names is compatible, because the
+specification lists for each operation all that it conflicts with. For UpdateMemWalState it lists
+nothing; that is never compatible. If several rules hold, the worst outcome counts. Where pylance
+differs from the specification is not in this table.
 
 Invariant: pure, and total over all operations and facts. A fact has three answers, the third being
 unknown. An unknown fact is read both ways, so no answer is better than one that knowing more gives.
@@ -226,6 +228,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(Kind.DATA_REPLACEMENT, (Kind.CREATE_INDEX,),
          when=_all(Fact.INDEXED_FIELD), then=_RETRYABLE),
 
+    # Ours: the specification does not say what it conflicts with, and no answer is not a yes.
+    Rule(Kind.UPDATE_MEM_WAL_STATE, tuple(Kind), when=ALWAYS, then=_INCOMPATIBLE),
+
     Rule(Kind.UPDATE_BASES, (Kind.UPDATE_BASES,),
          when=_all(Fact.SAME_BASE), then=_INCOMPATIBLE),
 )  # fmt: skip
@@ -259,7 +264,8 @@ def conflict(ours: Kind, theirs: Kind, facts: ConflictFacts = NOTHING_KNOWN) -> 
     'COMPATIBLE'
 
     What ``facts`` leaves unknown gives the worse of the outcomes that are still possible. A pair
-    of which the specification says nothing is compatible. pylance deviates in a few places;
+    that the specification does not list is compatible, except for ours being UpdateMemWalState, of
+    which it lists nothing. pylance deviates in a few places;
     docs/lance-transactions.md has the whole table, and each deviation that was seen.
     """
     outcomes = [

@@ -367,7 +367,7 @@ _RUN_NOTE: Final = """\
 No call of pylance commits {by_hand} alone. As theirs, the record of
 another commit was changed by hand, which is all that Lance looks at. As ours, a ReserveFragments
 is the first half of a compaction; UpdateMemWalState was never seen, and the specification is silent
-about it, so `conflict` calls it compatible: do not rely on that.
+about it, so `conflict` never calls it compatible.
 
 pylance can also commit what the rules do not know: {unknown}.
 """

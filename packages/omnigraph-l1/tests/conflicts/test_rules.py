@@ -110,6 +110,8 @@ EXAMPLES: tuple[Example, ...] = (
     ("DataReplacement", "CreateIndex", {"indexed_field": False}, "compatible"),
     ("DataReplacement", "Delete Append", {}, "compatible"),
 
+    ("UpdateMemWalState", " ".join(kind.value for kind in TransactionKind), {}, "incompatible"),
+
     ("UpdateBases", "UpdateBases", {"same_base": True}, "incompatible"),
     ("UpdateBases", "UpdateBases", {"same_base": False}, "compatible"),
     ("UpdateBases", "Overwrite Restore Append", {}, "compatible"),

@@ -247,7 +247,7 @@ OTHERWISE = {
 }
 
 
-BY_NUMBER = {Symptom.FULL}
+BY_NUMBER = {Symptom.FULL, Symptom.EXHAUSTED}
 """Known by the number that the operating system gives, and by no text."""
 
 

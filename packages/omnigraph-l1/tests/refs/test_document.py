@@ -63,6 +63,11 @@ def test_a_document_of_another_program_has_a_digest_for_an_id(tmp_path: Path) ->
         b'{"write_id": "x", "earlier_writes": [7]}',
         b'{"write_id": "x", "deleted": "yes"}',
         b"[" * 100_000,
+        b'{"value": NaN}',
+        b'{"value": -Infinity}',
+        b'{"value": 1e999}',
+        b'{"value": 1' + b"0" * 5_000 + b"}",
+        b'{"value": "\\ud800"}',
     ],
 )
 def test_damaged_documents_are_named(tmp_path: Path, data: bytes) -> None:

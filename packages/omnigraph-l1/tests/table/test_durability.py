@@ -185,3 +185,42 @@ def test_full_is_the_default_and_none_must_be_asked_for(tmp_path: Path) -> None:
     location = Table.create(tmp_path / "t", SCHEMA).location
     with pytest.raises(InvalidRequest, match="3: expected one of 'full', 'none'"):
         Table.open(location, durability=3)  # type: ignore[arg-type]
+
+
+def mixed_life(location: str) -> None:
+    """A durable writer goes on from what another one left without flushing it."""
+    table = Table.create(location, SCHEMA).append(rows("a")).table
+    mark("a")
+    hasty = Table.open(location, durability="none")
+    hasty = hasty.append(rows("b")).table.delete("id = 'a'").table
+    hasty.create_index("id")
+    table.refresh().append(rows("c"))
+    mark("b c")
+    Table.open(location, durability="none").upsert(rows("d"), "id")
+    table.refresh().fork("side.1").append(rows("e"))
+    mark("b c d e")
+
+
+def test_a_durable_commit_on_what_was_not_flushed(
+    traced_crash: TracedCrash, tmp_path: Path
+) -> None:
+    """It makes durable what it stands on, so that all of it is there in each state."""
+    (tmp_path / "disk").mkdir()
+    trace = traced_crash.record(
+        mixed_life, str(tmp_path / "disk" / "table"), root=tmp_path / "disk"
+    )
+    # Lance records where a branch came from by its absolute path, so the states stand there.
+    original, seen = tmp_path / "disk", set()
+    for number, state in enumerate(trace.power_cuts(limit=300)):
+        acknowledged = state.acknowledged[-1] if state.acknowledged else "a"
+        if acknowledged == "a":
+            continue
+        original.rename(tmp_path / f"was-{number}")
+        state.materialise(original)
+        found = ids(Table.open(original / "table").read())
+        assert found in (["b", "c"], ["b", "c", "d"]), str(state)
+        if acknowledged == "b c d e":
+            side = Table.open(original / "table", branch="side.1")
+            assert ids(side.read()) == ["b", "c", "d", "e"], str(state)
+        seen.add(acknowledged)
+    assert seen == {"b c", "b c d e"}

@@ -113,17 +113,26 @@ def test_a_branch_from_a_snapshot(repo: Repository) -> None:
 
 
 def test_commits_are_found_on_any_branch(repo: Repository) -> None:
-    """``repo.commit`` needs no branch; a snapshot of a branch takes commits of its parent."""
+    """``repo.commit`` and a snapshot of a commit need no branch, also after it was deleted."""
     early = repo.log()[0]
     repo.branches.create("side")
     mine = append(repo, "cat", branch="side")
     with Repository.open(repo.uri, repo._root.storage.lance_options, durability="none") as other:
         assert other.commit(mine.graph_commit_id) == mine
+        found = other.snapshot(commit=mine.graph_commit_id)
+        assert (found.branch, found.commit) == ("side", mine)
+        assert people(other, commit=mine.graph_commit_id) == "ann bob cat"
     with pytest.raises(UnknownCommit):
         repo.commit("01ARZ3NDEKTSV4RRFFQ69G5FAV")
     append(repo, "late")
     assert people(repo, "side", commit=early.graph_commit_id) == "ann bob"
     assert people(repo, "side", as_of=mine.created_at - timedelta(microseconds=1)) == "ann bob"
+    repo.tags.create("v1", mine.graph_commit_id)
+    repo.branches.delete("side", force=True)
+    assert people(repo, commit=mine.graph_commit_id) == "ann bob cat"
+    repo.tags.delete("v1")
+    with pytest.raises(UnknownCommit):
+        repo.snapshot(commit=mine.graph_commit_id)
 
 
 def test_listing_shows_heads(repo: Repository) -> None:

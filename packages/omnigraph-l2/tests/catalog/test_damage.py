@@ -14,6 +14,7 @@ from catalog_histories import LOCATION
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph_l1 import table_path
 from omnigraph_l2._catalog.catalog_state import as_of, empty_state, fold
 from omnigraph_l2._catalog.manifest_rows import (
     ManifestRow,
@@ -24,7 +25,8 @@ from omnigraph_l2._catalog.manifest_rows import (
 )
 from omnigraph_l2.errors import CorruptRepository
 
-TABLE = ManifestRow(object_id="node:A", object_type="table", table_key="node:A", location="nodes/a")
+PATH = table_path("node:A")
+TABLE = ManifestRow(object_id="node:A", object_type="table", table_key="node:A", location=PATH)
 VERSION = ManifestRow(
     object_id=version_key("node:A", 3),
     object_type="table_version",
@@ -114,10 +116,14 @@ def test_metadata_that_is_missing(row: ManifestRow) -> None:
     [
         attrs.evolve(TABLE, location=None),
         attrs.evolve(TABLE, location=""),
-        attrs.evolve(TABLE, location="/nodes/a"),
-        attrs.evolve(TABLE, location="nodes/../../a"),
-        attrs.evolve(TABLE, location="nodes//a"),
-        attrs.evolve(TABLE, location="nodes/a/"),
+        attrs.evolve(TABLE, location=f"/{PATH}"),
+        attrs.evolve(TABLE, location=f"../{PATH}"),
+        attrs.evolve(TABLE, location=f"{PATH}/"),
+        attrs.evolve(TABLE, location="__manifest"),
+        attrs.evolve(TABLE, location="_graph_commits.lance"),
+        attrs.evolve(TABLE, location="_refs/branches"),
+        attrs.evolve(TABLE, location=table_path("node:B")),
+        attrs.evolve(TABLE, object_id="node", table_key="node"),
         attrs.evolve(TABLE, object_id="node:B"),
         attrs.evolve(TABLE, object_id="", table_key=""),
         attrs.evolve(VERSION, row_count=None),
@@ -180,15 +186,18 @@ def test_two_commits_at_one_place() -> None:
 
 
 def test_two_places_of_one_table() -> None:
-    """A table that is registered at two paths is damage."""
+    """A table that is registered at a second path is damage, read at once or one by one."""
+    other = attrs.evolve(TABLE, location="nodes/b")
     with pytest.raises(CorruptRepository, match="nodes/b"):
-        read(TABLE, attrs.evolve(TABLE, location="nodes/b"))
+        read(TABLE, other)
+    with pytest.raises(CorruptRepository, match="nodes/b"):
+        fold(fold(empty_state(LOCATION, None), [TABLE], 1), [other], 2)
 
 
 _TEXTS = st.one_of(
     st.none(),
     st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
-    st.sampled_from(["node:A", "nodes/a", "{}", "[]", '{"publish": 1}', publish_key(1), "x$1"]),
+    st.sampled_from(["node:A", PATH, "{}", "[]", '{"publish": 1}', publish_key(1), "x$1"]),
     st.sampled_from([row.metadata for row in ALL]),
 )
 _NUMBERS = st.one_of(st.none(), st.integers(0, 5), st.just(2**64 - 1))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_catalog import commits, floor, latest, operations, shown, until
 
+from omnigraph_l1 import table_path
 from omnigraph_l2._catalog.catalog_state import CatalogState, as_of, empty_state, fold
 from omnigraph_l2._catalog.manifest_pruning import find_superseded
 from omnigraph_l2._catalog.manifest_rows import (
@@ -114,7 +115,7 @@ def test_rows_survive_arrow(history: History) -> None:
 
 def registered(key: str = "node:A") -> ManifestRow:
     """Make the row that registers a table."""
-    return foreign_rows(RegisterTable(table_key=key, table_path="nodes/a"))
+    return foreign_rows(RegisterTable(table_key=key, table_path=table_path(key)))
 
 
 def version(number: int, owner: str | None = None, *, at: int = 1, rows: int = 0) -> ManifestRow:
@@ -158,7 +159,7 @@ def test_equal_rows_that_stand_twice() -> None:
     """Two equal rows are one."""
     rows = [registered(), registered(), version(1), version(1, at=2)]
     assert tables_of(fold(empty_state(LOCATION, None), rows, 2)) == {
-        "node:A": ("nodes/a", 1, None, 0)
+        "node:A": (table_path("node:A"), 1, None, 0)
     }
 
 

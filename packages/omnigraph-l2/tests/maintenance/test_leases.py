@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -18,7 +18,8 @@ from upkeepwork import NOTHING, table_versions
 
 from omnigraph_l1 import JsonRefs, Ref, Storage
 from omnigraph_l2 import Repository
-from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired
+from omnigraph_l2._maintenance.verify_tables import check_tables
+from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired, UsedAfterFork
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock by which a handle finds out for how long it slept."""
@@ -331,3 +332,74 @@ def test_a_branch_on_an_old_moment_waits_for_a_cleanup(
         local.branches.create("old", early.graph_commit_id)
         assert waited
     assert people(local, "old") == "a"
+
+
+def close_here(repo: Repository) -> None:
+    """Leave the block of a handle, as a child does that returns from its work."""
+    with repo:
+        pass
+
+
+def show_here(repo: Repository) -> None:
+    """Use a handle."""
+    repo.snapshot()
+
+
+def renew_here(repo: Repository) -> None:
+    """Use the lease of a handle."""
+    repo._leases.renew()
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:UserWarning")
+@pytest.mark.parametrize("use", [Repository.close, close_here, show_here, renew_here])
+def test_a_forked_child_leaves_the_lease_of_its_parent(
+    local: Repository, use: Callable[[Repository], None]
+) -> None:
+    """Closing the handle there does nothing; using it is an error."""
+    append(local, "a")
+    before = leases(local)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            use(local)
+            status = 0
+        except UsedAfterFork:
+            status = 2
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert leases(local) == before
+    assert os.waitstatus_to_exitcode(status) == (0 if use is Repository.close else 2)
+    append(local, "b")
+    assert people(local) == "a b"
+    local.close()
+    assert leases(local) == []
+
+
+def test_verify_in_a_process_that_slept_too_long(
+    local: Repository, another_local: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others removed since then, because its lease had expired, is no damage."""
+    append(local, "a")
+    append(local, "b")
+    local.snapshot()
+    slept: list[object] = []
+
+    def after_it_slept(*arguments: Any) -> Any:
+        if not slept:
+            slept.append(arguments)
+            bury(local)
+            for name in "bc":
+                with another_local.transaction() as tx:
+                    tx.overwrite(PERSON, [{"id": name}])
+            another_local.optimize()
+            another_local.cleanup(NOTHING, dry_run=False)
+        return check_tables(*arguments)
+
+    monkeypatch.setattr("omnigraph_l2._maintenance.verify.check_tables", after_it_slept)
+    with waking_after(monkeypatch, 1_000):
+        assert local.verify().ok
+    assert slept

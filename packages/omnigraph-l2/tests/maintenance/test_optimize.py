@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import lance
 import pytest
 from forced_order import meanwhile
 from killing import killed_at, steps_of
@@ -21,9 +22,9 @@ from upkeepwork import (
 )
 
 from campaign.forked_processes import process_context
-from omnigraph_l1 import failpoints
+from omnigraph_l1 import failpoints, table_path
 from omnigraph_l2 import Repository
-from omnigraph_l2.errors import InvalidRequest, UnknownBranch, UnknownTable
+from omnigraph_l2.errors import CorruptRepository, InvalidRequest, UnknownBranch, UnknownTable
 from omnigraph_l2.reports import OptimizeOutcome
 from omnigraph_testing import Crash
 
@@ -201,3 +202,18 @@ def test_the_branch_is_deleted_meanwhile(repo: Repository, another: Repository, 
     ):
         repo.optimize(branch="side")
     assert told.value.branch == "side"
+
+
+@pytest.mark.parametrize("path", ["__manifest", "_graph_commits.lance", table_path("edge:Knows")])
+def test_a_table_that_names_another_dataset(local: Repository, path: str) -> None:
+    """A crafted catalog cannot make any operation change the catalog, the log or another table."""
+    scattered(local)
+    local.flush()
+    uri = local.uri
+    local.close()
+    catalog = lance.dataset(f"{uri}/__manifest")
+    catalog.update({"location": f"'{path}'"}, where=f"object_id = '{PERSON}'")
+    before = {each: lance.dataset(f"{uri}/{each}").version for each in ("__manifest", path)}
+    with pytest.raises(CorruptRepository, match=path), Repository.open(uri) as crafted:
+        crafted.optimize()
+    assert {each: lance.dataset(f"{uri}/{each}").version for each in before} == before

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from omnigraph_l1 import Table
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2 import GraphSchema, NodeType, Repository
-from omnigraph_l2.errors import CommitOutcomeUnknown
+from omnigraph_l2.errors import CommitOutcomeUnknown, StorageError
 from omnigraph_testing import Answer, CutReply, Effect, FaultyS3, Operation, Rule, Twice
 
 VERSIONS = "*/__manifest/_versions/*"
@@ -59,3 +60,27 @@ def test_a_store_that_is_gone_right_after_the_publish(
         faulty_s3.clear()
         assert unknown.value.commit_id == tx.commit_id
         assert repo.commit(tx.commit_id) == repo.log()[0]
+
+
+def test_a_store_that_answers_no_get_is_no_contention(
+    faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the reads of a store fail, the error names the store, not other writers or damage."""
+    monkeypatch.setattr("omnigraph_l2._commit.base_commit._PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr("omnigraph_l2._store.repository_root._LOOK_AGAIN_SECONDS", 600.0)
+    options = {**faulty_s3.storage_options, "client_max_retries": "0"}
+    schema = GraphSchema(nodes=[NodeType("A")])
+    with Repository.init(faulty_s3.uri("repo"), schema, storage_options=options) as repo:
+        with repo.transaction() as tx:
+            tx.append("node:A", [{"id": "x"}])
+        # What a writer leaves that died before it published.
+        table = repo.snapshot()._open("node:A")
+        table.append(pa.table({"id": ["left"]}, schema=table.schema))
+        tx = repo.transaction()
+        with pytest.raises(StorageError, match="GET"), tx:  # noqa: PT012 - the end of it raises
+            tx.append("node:A", [{"id": "y"}])
+            faulty_s3.inject(Rule(Answer(500), "GET"))
+        with pytest.raises(StorageError):
+            repo.cleanup()
+        faulty_s3.clear()
+        assert repo.snapshot().read("node:A")["id"].to_pylist() == ["x"]

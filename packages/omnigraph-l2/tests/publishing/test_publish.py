@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from omnigraph_l2 import (
     NodeType,
     RegisterTable,
     Repository,
+    RunStatus,
     TableTombstone,
     TableUpdate,
 )
@@ -185,3 +187,48 @@ def test_a_bad_caller_harms_nobody(repo: Repository) -> None:
         with pytest.raises(InvalidRequest):
             repo.publish([written(repo, A, "x")], **words)  # type: ignore[arg-type]
     assert len(repo.log()) == 1
+
+
+def test_commits_after_one_at_the_end_of_time(repo: Repository) -> None:
+    """A wrong clock, or another publisher, makes nothing fail that comes later."""
+    clock = repo._clock
+    repo._clock = lambda: datetime.max.replace(tzinfo=timezone.utc)
+    repo.publish([written(repo, A, "x")])
+    run = repo.runs.begin()
+    repo._clock = clock
+    repo.branches.create("side")
+    repo.publish([written(repo, A, "y")], message="last")
+    run.abort()
+    with repo.transaction("side") as tx:
+        tx.append(A, [{"id": "z"}])
+    repo.branches.merge("side")
+    repo.flush()
+    with Repository.open(repo.uri, durability="none") as other:
+        assert sorted(other.snapshot().read(A)["id"].to_pylist()) == ["x", "y", "z"]
+        assert [each.message for each in other.log()][1] == "last"
+        assert other.runs.get(run.run_id).status is RunStatus.ABORTED
+        assert other.verify().ok
+
+
+def test_a_dataset_with_version_names_of_the_old_kind(repo: Repository) -> None:
+    """The catalog says which file it is, and by which kind of name."""
+    path = Path(repo.uri) / table_path(B)
+    lance.write_dataset(
+        pa.table({"id": ["x"]}, schema=ROW),
+        str(path),
+        data_storage_version="2.2",
+        enable_stable_row_ids=True,
+        enable_v2_manifest_paths=False,
+    )
+    update = TableUpdate(table_key=B, table_version=1, row_count=1)
+    repo.publish([register(B), update])
+    with repo.transaction() as tx:
+        tx.append(B, [{"id": "y"}])
+    rows = lance.dataset(f"{repo.uri}/__manifest").to_table().to_pylist()
+    found = [
+        json.loads(row["metadata"])
+        for row in rows
+        if row["object_type"] == "table_version" and row["table_key"] == B
+    ]
+    assert [each["naming_scheme"] for each in found] == ["V1", "V1"]
+    assert all(Path("/", each["manifest_path"]).is_file() for each in found)

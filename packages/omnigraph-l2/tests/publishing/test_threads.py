@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,3 +50,44 @@ def test_a_thread_that_reads_what_others_published(repo: Repository, step: str) 
     log = [each.graph_commit_id for each in repo.log()]
     assert log == [tx.commit.graph_commit_id, *theirs, log[-1]]
     assert [each.parent_commit_id for each in repo.log()] == [*log[1:], None]
+
+
+STOPS = """
+import os, signal, sys
+from pathlib import Path
+from omnigraph_l1 import directory_lock
+with directory_lock(Path(sys.argv[1]), patience=1):
+    os.write(1, b"x")
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.integration
+def test_a_process_that_was_stopped_while_it_moved_a_pointer(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others publish; the pointer stays behind for that time, and nothing else does."""
+    wait = threading.Event.wait
+
+    def hurry(event: threading.Event, seconds: float | None = None) -> bool:
+        return wait(event, seconds if seconds is None else min(seconds, 0.1))
+
+    lock = Path(repo.uri) / "_refs" / "branches" / ".lock"
+    stopped = subprocess.Popen([sys.executable, "-c", STOPS, str(lock)], stdout=subprocess.PIPE)
+    try:
+        assert stopped.stdout is not None
+        assert stopped.stdout.read(1) == b"x"
+        monkeypatch.setattr(threading.Event, "wait", hurry)
+        with Repository.open(repo.uri, durability="none") as other:
+            with other.transaction() as tx:
+                tx.append(A, [{"id": "a"}])
+            assert other.log()[0] == tx.commit
+    finally:
+        stopped.kill()
+        stopped.communicate()
+    monkeypatch.undo()
+    with repo.transaction() as tx:
+        tx.append(A, [{"id": "b"}])
+    assert tx.commit is not None
+    assert repo.branches.list()[0].head_commit_id == tx.commit.graph_commit_id
+    assert repo.verify().ok

@@ -38,13 +38,14 @@ from omnigraph_l1._events import emit, time_event
 from omnigraph_l1._lance.lance_failures import (
     LanceFailure,
     Symptom,
+    is_store_failure,
     recognize_failures,
     translate_errors,
 )
 from omnigraph_l1._lance.private_hooks import new_session
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_after, newest_first
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
-from omnigraph_l1._storage.stored_objects import first_names, translate_os_errors
+from omnigraph_l1._storage.stored_objects import first_names
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
@@ -102,7 +103,7 @@ def open_pinned(
         version = parse_version(version, location=location, branch=branch)
     with (
         time_event("open", location=str(location), branch=branch) as event,
-        translate_os_errors(location),
+        translate_errors(location),
     ):
         check_folders(storage, None)
         identity = None
@@ -164,8 +165,11 @@ def latest(pinned: PinnedDataset) -> PinnedDataset:
         near = newest_after(pinned.directory, pinned.version)
         if near == pinned.version:
             return pinned
-        if near is not None and opens_intact(pinned.dataset, pinned.branch, near, pinned.directory):
-            return at_version(pinned, near)
+        with translate_errors(pinned.location):
+            if near is not None and opens_intact(
+                pinned.dataset, pinned.branch, near, pinned.directory
+            ):
+                return at_version(pinned, near)
     try:
         with recognize_failures():
             newest = pinned.dataset.latest_version
@@ -177,7 +181,7 @@ def latest(pinned: PinnedDataset) -> PinnedDataset:
         return pinned
     if newest < pinned.version:
         raise _fewer_versions(pinned)
-    with translate_os_errors(pinned.location):
+    with translate_errors(pinned.location):
         dataset = _checkout(pinned.dataset, pinned.location, pinned.branch, None)
     return pinned.at(dataset)
 
@@ -196,7 +200,7 @@ def at_version(pinned: PinnedDataset, version: int) -> PinnedDataset:
     """Open another version of the same lineage, with what is cached already."""
     pinned.check_not_stale()
     version = parse_version(version, location=pinned.location, branch=pinned.branch)
-    with translate_os_errors(pinned.location):
+    with translate_errors(pinned.location):
         dataset = _checkout(pinned.dataset, pinned.location, pinned.branch, version)
         check_named_files(pinned.storage, pinned.branch, dataset)
     return pinned.at(dataset)
@@ -293,7 +297,9 @@ def _newest_intact_main(location: Location, session: Any) -> LanceDataset:
         try:
             with recognize_failures():
                 dataset = lance.dataset(location.uri, version=version, session=session)
-        except LanceFailure:
+        except LanceFailure as failure:
+            if is_store_failure(failure):
+                raise  # an older version is not what was asked for
             continue
         return _newest_intact(dataset, location, None)
     raise CorruptDataset(location=str(location), detail="no version of it is whole")

@@ -26,6 +26,7 @@ import fcntl
 import os
 import stat
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ from omnigraph_l1._events import emit
 from omnigraph_l1._lance.lance_failures import (
     LanceFailure,
     Symptom,
+    is_store_failure,
     recognize_failures,
     translate_errors,
 )
@@ -62,8 +64,10 @@ __all__ = [
     "flush_version",
     "has_torn_head",
     "is_intact",
+    "make_durable",
     "mark_flushed",
     "opens_intact",
+    "remember_durable",
     "set_aside_torn_versions",
 ]
 
@@ -82,6 +86,8 @@ FLUSHED_PROPERTY = "omnigraph.flushed"
 
 _lock = threading.Lock()
 _flushed: dict[Path, frozenset[Path]] = {}
+_durable: OrderedDict[tuple[Path, int], None] = OrderedDict()
+_MOST_REMEMBERED = 4_096
 
 
 def flush_files(pinned: PinnedDataset, names: Iterable[Path]) -> None:
@@ -131,6 +137,51 @@ def flush_everything_named(pinned: PinnedDataset) -> None:
     _flush_present(pinned, named - done)
     with _lock:
         _flushed[directory] = named
+
+
+def make_durable(pinned: PinnedDataset) -> None:
+    """Flush what the open version names, unless its author did that before it was committed.
+
+    A writer with another durability leaves versions that a power cut can take. Whatever is built on
+    one, or refers to it, would be lost with it.
+    """
+    if not pinned.flushes or _is_known_durable(pinned):
+        return
+    if not _was_flushed(pinned):
+        _flush_present(pinned, _named_files(pinned))
+        flush_indexes(pinned)
+        flush_version(pinned)
+    remember_durable(pinned)
+
+
+def remember_durable(pinned: PinnedDataset) -> None:
+    """Remember that this process has flushed all that a version names."""
+    if pinned.flushes:
+        with _lock:
+            _durable[pinned.directory, pinned.version] = None
+            while len(_durable) > _MOST_REMEMBERED:
+                _durable.popitem(last=False)
+
+
+def _is_known_durable(pinned: PinnedDataset) -> bool:
+    with _lock:
+        return (pinned.directory, pinned.version) in _durable
+
+
+def _was_flushed(pinned: PinnedDataset) -> bool:
+    """Return whether a version was flushed whole: its data, and what it was committed on."""
+    if _is_marked(pinned.directory, pinned.version):
+        return True
+    try:
+        record = read_transaction(pinned.dataset, pinned.version)
+    except LanceFailure:
+        return False
+    return (
+        record is not None
+        and FLUSHED_PROPERTY in (record.transaction_properties or {})
+        # Else Lance has put it on top of what another writer committed in between.
+        and record.read_version == pinned.version - 1
+    )
 
 
 def _named_files(pinned: PinnedDataset) -> Iterable[Path]:
@@ -218,7 +269,9 @@ def _can_be_read(dataset: LanceDataset, names: set[str]) -> bool:
         with recognize_failures():
             for _ in dataset.scanner(fragments=fragments).to_batches():
                 pass
-    except LanceFailure:
+    except LanceFailure as failure:
+        if is_store_failure(failure):
+            raise
         return False
     return True
 
@@ -267,7 +320,9 @@ def _found_whole(
     try:
         with recognize_failures():
             dataset = lance.dataset(str(directory), version=version)
-    except LanceFailure:
+    except LanceFailure as failure:
+        if is_store_failure(failure):
+            raise
         return False
     return dataset.version == version and is_intact(dataset, directory)
 

@@ -38,6 +38,7 @@ __all__ = [
     "LanceFailure",
     "Symptom",
     "classify",
+    "is_store_failure",
     "parse_conflict",
     "recognize_failures",
     "symptom",
@@ -71,6 +72,8 @@ class Symptom(Enum):
     MIXED_NAMES = auto()
     DENIED = auto()
     FULL = auto()
+    EXHAUSTED = auto()
+    """The process or the machine has no more of something, such as open files."""
     TORN = auto()
     DATASET_MISSING = auto()
     VERSION_MISSING = auto()
@@ -146,6 +149,10 @@ _ERRNO = {
     errno.EROFS: Symptom.DENIED,
     errno.ENOSPC: Symptom.FULL,
     errno.EDQUOT: Symptom.FULL,
+    errno.EMFILE: Symptom.EXHAUSTED,
+    errno.ENFILE: Symptom.EXHAUSTED,
+    errno.ENOMEM: Symptom.EXHAUSTED,
+    errno.EIO: Symptom.EXHAUSTED,
 }
 
 
@@ -191,6 +198,7 @@ def words(error: BaseException) -> str:
 _STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {
     Symptom.DENIED: AccessDenied,
     Symptom.FULL: StorageFull,
+    Symptom.EXHAUSTED: StorageError,
     Symptom.UNREACHABLE: StoreUnavailable,
     Symptom.COMMIT_UNKNOWN: StoreUnavailable,
 }
@@ -223,6 +231,11 @@ class LanceFailure(Exception):  # it never leaves the package
         if self.symptom is Symptom.BAD_REQUEST:
             return InvalidRequest(location=where, reason=detail)
         return StorageError(location=where, detail=detail)
+
+
+def is_store_failure(failure: LanceFailure) -> bool:
+    """Return whether a failure says nothing of what is stored, because it could not be read."""
+    return failure.symptom in _STORAGE_ERRORS
 
 
 @contextmanager

@@ -20,7 +20,8 @@ Invariants of the lock, which the kernel releases when its holder dies:
   no other process. Those that wait get the lock in the order in which they came.
 * The lock file is never removed by us, so all meet at the same one. If another program removes it,
   a waiter notices that what it locked is no longer the file of that name, and locks the new one.
-* Waiting ends: after ``patience`` seconds ``StoreUnavailable`` says who blocks.
+* Waiting ends: after ``patience`` seconds ``StoreUnavailable`` says who blocks. A stopped holder is
+  not overtaken, because it could go on in the middle of its change.
 * A process that forks while it holds the lock does not hand it on: the child closes its copy.
 
 On NFS the lock is the server's, and as good as that.
@@ -54,7 +55,8 @@ from omnigraph_l1.failpoints import declare, failpoint
 __all__ = ["LocalBackend", "directory_lock"]
 
 _LOCK, _SIDE = ".lock", ".side"
-_PATIENCE = 60.0
+_PATIENCE = 15.0
+"""The lock is held for milliseconds. A holder that takes so long was stopped, or its disk hangs."""
 _SETTLED_SECONDS = 2.0
 """Clocks of file systems tick as slowly as that."""
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -161,7 +163,7 @@ class LocalBackend:
         """Find out whether the file system has locks that exclude."""
         try:
             self._make_directory()
-            excluded = locks_exclude(self._directory / _LOCK, patience=self._patience)
+            excluded = locks_exclude(self._directory / _LOCK)
         except OSError as error:
             raise self._failure(error) from error
         if not excluded:
@@ -303,20 +305,25 @@ def directory_lock(path: Path, *, patience: float) -> Iterator[None]:
             os.close(descriptor)
 
 
-def locks_exclude(path: Path, *, patience: float) -> bool:
-    """Return whether a second lock is refused while a first is held."""
-    with directory_lock(path, patience=patience):
-        second = open_contained(path, os.O_RDWR)
-        try:
-            return not _try_lock(second, path)
-        finally:
-            os.close(second)
+def locks_exclude(path: Path) -> bool:
+    """Return whether a second lock is refused while a first is held, by whatever process."""
+    first, second = _open_lock(path), _open_lock(path)
+    try:
+        return not (_try_lock(first, path) and _try_lock(second, path))
+    finally:
+        _release(first)
+        _release(second)
+
+
+def _open_lock(path: Path) -> int:
+    descriptor = open_contained(path, os.O_RDWR | os.O_CREAT)
+    _held.add(descriptor)
+    return descriptor
 
 
 def _acquire(path: Path, deadline: float, patience: float) -> int:
     while True:
-        descriptor = open_contained(path, os.O_RDWR | os.O_CREAT)
-        _held.add(descriptor)
+        descriptor = _open_lock(path)
         try:
             held = _try_lock(descriptor, path) or _wait(
                 descriptor, path, deadline - time.monotonic()

@@ -131,7 +131,8 @@ def parse(location: str, name: str, data: bytes, token: str) -> Document:
     """Read a document; ``CorruptRef`` says what is the matter with it."""
     try:
         content = decode_json(data)
-    except ValueError as error:
+        _compact_json(content).encode("utf-8")  # no NaN, no number without end, no half character
+    except (ValueError, RecursionError) as error:
         found = f"it holds {len(data)} bytes that are not JSON ({error})"
         raise CorruptRef(location=location, name=name, detail=found) from error
     if not isinstance(content, dict):

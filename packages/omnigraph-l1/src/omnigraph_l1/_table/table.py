@@ -15,6 +15,7 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._dataset import dataset_opener, pinned_dataset
+from omnigraph_l1._dataset import durability as durability_module
 from omnigraph_l1._dataset.argument_checks import parse_word
 from omnigraph_l1._dataset.external_manifest_store import check_version_store
 from omnigraph_l1._dataset.pinned_dataset import Durability, FragmentFiles, IndexInfo, PinnedDataset
@@ -188,6 +189,10 @@ class Table:
         """Lance's own handle on this version, to read with. Writing with it proves nothing."""
         self._pinned.guard.check()
         return self._pinned.dataset
+
+    def make_durable(self) -> None:
+        """Flush what this version names, if it may have been written with less durability."""
+        durability_module.make_durable(self._pinned)
 
     @property
     def manifest_path(self) -> str:

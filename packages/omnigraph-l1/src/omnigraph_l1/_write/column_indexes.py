@@ -35,6 +35,7 @@ from omnigraph_l1._text_encoding import is_text, new_ulid
 from omnigraph_l1._write.table_commit import (
     CommitResult,
     commit_once,
+    flushed_note,
     prepare_to_write,
     unchanged_result,
 )
@@ -174,7 +175,8 @@ def _replace_parts(
         translate_errors(pinned.location),
     ):
         # Lance refuses to build a part under a name that is taken.
-        built = pinned.dataset.create_index_uncommitted(
+        building = pinned.copy_handle()
+        built = building.create_index_uncommitted(
             column,
             kind.value,
             name=f"{name}-{new_ulid()}",
@@ -183,7 +185,7 @@ def _replace_parts(
         )
         if kind is IndexKind.INVERTED:
             # Until it is merged with itself Lance has its files in a folder where it does not look.
-            built = pinned.dataset.merge_existing_index_segments([built])
+            built = building.merge_existing_index_segments([built])
         part = dataclasses.replace(built, name=name)
     folder = Path("_indices") / part.uuid
     flush_files(pinned, (folder / file.path for file in part.files or ()))
@@ -226,6 +228,7 @@ def _commit_parts(
     transaction = Transaction(
         read_version=pinned.version,
         operation=LanceOperation.CreateIndex(new_indices=list(added), removed_indices=gone),
+        transaction_properties=flushed_note(pinned),
     )
     dataset = commit_once(pinned, transaction, "index")
     failpoint(_VISIBLE)

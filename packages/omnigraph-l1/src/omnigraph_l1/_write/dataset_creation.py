@@ -154,7 +154,8 @@ def _set_unborn_aside(storage: Storage) -> bool:
     try:
         open_pinned(storage, branch=None, version=None, durability=Durability.FULL)
     except CorruptDataset:
-        return bool(set_aside_torn_versions(None, None, storage.location.local_path))
+        with translate_errors(storage.location):
+            return bool(set_aside_torn_versions(None, None, storage.location.local_path))
     return False
 
 

@@ -27,7 +27,9 @@ from omnigraph_l1._dataset.durability import (
     flush_files,
     flush_version,
     has_torn_head,
+    make_durable,
     mark_flushed,
+    remember_durable,
     set_aside_torn_versions,
 )
 from omnigraph_l1._dataset.external_manifest_store import check_version_store
@@ -61,6 +63,7 @@ __all__ = [
     "commit",
     "commit_error",
     "commit_once",
+    "flushed_note",
     "prepare_to_write",
     "unchanged_result",
     "write_error",
@@ -107,13 +110,15 @@ def commit(
             read_version=pinned.version,
             operation=staged.operation,
             uuid=identity,
-            transaction_properties={**properties, **_flushed_note(pinned)},
+            transaction_properties={**properties, **flushed_note(pinned)},
         )
         dataset = commit_once(pinned, transaction, staged.operation_name)
         event["version"] = dataset.version
     failpoint(_VISIBLE)
     done = pinned.at(dataset)
     flush_version(done)
+    if done.version == pinned.version + 1:
+        remember_durable(done)
     failpoint(_FLUSHED)
     return CommitResult(
         pinned=done,
@@ -167,6 +172,7 @@ def cas_merge(pinned: PinnedDataset, data: ArrowData, *, key: str, write_id: str
     flush_version(done)
     if done.flushes:
         mark_flushed(done.directory, done.version)
+        remember_durable(done)
     return CommitResult(
         pinned=done,
         base_version=pinned.version,
@@ -176,12 +182,16 @@ def cas_merge(pinned: PinnedDataset, data: ArrowData, *, key: str, write_id: str
     )
 
 
-def _flushed_note(pinned: PinnedDataset) -> dict[str, str]:
+def flushed_note(pinned: PinnedDataset) -> dict[str, str]:
+    """Return what the record of a commit says if all that it names was flushed before."""
     return {FLUSHED_PROPERTY: "true"} if pinned.flushes else {}
 
 
 def prepare_to_write(pinned: PinnedDataset) -> None:
-    """Refuse a handle that must not write, and clear away what a power cut left at the head."""
+    """Refuse a handle that must not write, and clear away what a power cut left at the head.
+
+    What the pinned version names is durable after it, where this handle's commits are.
+    """
     _refuse_deleted(pinned)
     if pinned.dataset_identity is not None:
         check_version_names(
@@ -197,6 +207,7 @@ def prepare_to_write(pinned: PinnedDataset) -> None:
                     _refuse_deleted(pinned)  # what is being deleted looks torn
         except LanceFailure as failure:
             raise failure.at(pinned.location) from failure.cause
+    make_durable(pinned)
 
 
 def _refuse_deleted(pinned: PinnedDataset) -> None:

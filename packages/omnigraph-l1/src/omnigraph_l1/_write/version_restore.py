@@ -13,12 +13,17 @@ from collections.abc import Mapping
 from lance import LanceOperation, Transaction
 
 from omnigraph_l1._dataset.argument_checks import parse_texts, parse_version
-from omnigraph_l1._dataset.dataset_opener import latest
-from omnigraph_l1._dataset.durability import flush_version
+from omnigraph_l1._dataset.dataset_opener import at_version, latest
+from omnigraph_l1._dataset.durability import flush_version, make_durable, remember_durable
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._events import emit, time_event
 from omnigraph_l1._transaction_kinds import Resolution
-from omnigraph_l1._write.table_commit import CommitResult, commit_once, prepare_to_write
+from omnigraph_l1._write.table_commit import (
+    CommitResult,
+    commit_once,
+    flushed_note,
+    prepare_to_write,
+)
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l1.retry_policy import RetryPolicy
@@ -42,6 +47,8 @@ def restore(pinned: PinnedDataset, version: int, *, properties: Mapping[str, str
     noted = parse_texts(properties, location=pinned.location, what="properties")
     prepare_to_write(pinned)
     _refuse_unmarked(pinned, version)
+    if version != pinned.version and pinned.flushes:
+        make_durable(at_version(pinned, version))
     identity = str(uuid.uuid4())
     with time_event("restore", location=str(pinned.location), branch=pinned.branch, to=version):
         for attempt in _POLICY.tries():
@@ -50,7 +57,7 @@ def restore(pinned: PinnedDataset, version: int, *, properties: Mapping[str, str
                 read_version=head.version,
                 operation=LanceOperation.Restore(version),
                 uuid=identity,
-                transaction_properties=noted,
+                transaction_properties={**noted, **flushed_note(pinned)},
             )
             try:
                 dataset = commit_once(head, transaction, "restore")
@@ -63,6 +70,7 @@ def restore(pinned: PinnedDataset, version: int, *, properties: Mapping[str, str
     failpoint(_VISIBLE)
     done = pinned.at(dataset)
     flush_version(done)
+    remember_durable(done)
     return CommitResult(
         pinned=done,
         base_version=version,

@@ -166,8 +166,8 @@ class Repository:
             self._open_branches.flush()
 
     def close(self) -> None:
-        """Flush, and let go of what is open. Closing twice does nothing."""
-        if self._root.closed:
+        """Flush, and let go of what is open. Closing twice, or in a forked child, does nothing."""
+        if self._root.closed or self._root.is_forked:
             return
         try:
             self.flush()
@@ -206,7 +206,7 @@ class Repository:
     ) -> Snapshot:
         """Return the graph as it is, or as it was at a version, a commit, a tag, or a moment.
 
-        A tag knows its branch by itself.
+        A tag or a commit is found on whatever branch it is.
         """
         with translate_errors():
             return self._references.snapshot(
@@ -572,12 +572,15 @@ class Repository:
         """
         self._root.check_open()
         with translate_errors():
-            return verify(
-                self._root,
-                self._clock,
-                tables=tables,
-                thorough=Thorough(duplicates=duplicates, values=values),
-                dangling_edges=dangling_edges,
+            return self._leases.repeat_if_lost(
+                lambda: verify(
+                    self._root,
+                    self._clock,
+                    tables=tables,
+                    thorough=Thorough(duplicates=duplicates, values=values),
+                    dangling_edges=dangling_edges,
+                ),
+                lambda report: report.ok,
             )
 
     def repair(self, *, dry_run: bool = True) -> RepairReport:

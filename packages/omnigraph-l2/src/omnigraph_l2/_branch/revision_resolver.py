@@ -126,15 +126,18 @@ class RevisionResolver:
             except UnknownBranch:
                 pass
         tag = self._tags.get(reference)
-        if tag is not None:
-            return self._of_tag(tag)
-        commit = self._find(reference)
+        found = self._of_commit_id(reference) if tag is None else self._of_tag(tag)
+        if found is None:
+            raise UnknownReference(location=self._root.location, reference=reference)
+        return found
+
+    def _of_commit_id(self, commit_id: str) -> Revision | None:
+        """Find a commit on any branch, also one that only a tag still retains."""
+        commit = self._find(commit_id)
         if commit is not None and self.has_data(commit):
             return self._at(self._name_of(commit.manifest_branch), commit)
-        held = [each for each in self._tags.list() if each.graph_commit_id == reference]
-        if held:
-            return self._of_tag(held[0])
-        raise UnknownReference(location=self._root.location, reference=reference)
+        held = [each for each in self._tags.list() if each.graph_commit_id == commit_id]
+        return self._of_tag(held[0]) if held else None
 
     def snapshot(
         self,
@@ -154,7 +157,7 @@ class RevisionResolver:
             return self.snapshot_of(self.at_tag(tag))
         opened = self._open(branch)
         if commit is not None:
-            return self.snapshot_of(self.at_commit(opened, commit))
+            return self.snapshot_of(self._at_commit_anywhere(opened, commit))
         if as_of is not None:
             return self.snapshot_of(self.at_time(opened, as_of))
         if version is not None:
@@ -204,6 +207,16 @@ class RevisionResolver:
         if commit is None:
             raise UnknownCommit(commit_id=commit_id)
         return self.of_commit(branch, commit)
+
+    def _at_commit_anywhere(self, branch: BranchSession, commit_id: str) -> Revision:
+        """Find a commit of a branch, or of any other."""
+        try:
+            return self.at_commit(branch, commit_id)
+        except UnknownCommit:
+            found = self._of_commit_id(commit_id)
+            if found is None:
+                raise
+            return found
 
     def of_commit(self, branch: BranchSession, commit: GraphCommit) -> Revision:
         """Return the revision of a commit that is known to be on a branch."""

@@ -13,10 +13,12 @@ from typing import Any
 
 import attrs
 
-from omnigraph_l1 import IndexKind
+from omnigraph_l1 import IndexKind, table_path
+from omnigraph_l1.errors import InvalidName
 from omnigraph_l2._catalog.graph_commit import Published
 from omnigraph_l2._catalog.manifest_rows import (
     CLOSING,
+    DURABLE,
     OPERATION,
     PUBLISH,
     RUN_READ,
@@ -84,6 +86,8 @@ class Version:
     """The catalog version at which the row came; that and its number identify it."""
     seen_at: int
     """The catalog version at which the row last changed."""
+    is_durable: bool = attrs.field(default=False, eq=False)
+    """Whether its author flushed it, or its store did."""
 
 
 @attrs.frozen
@@ -110,6 +114,8 @@ class CatalogState:
     """Which commit an operation made, by the digest of its hash: those that are held."""
     reads: frozenset[str] = frozenset()
     """On the branch of a run: the tables that its transactions have read."""
+    not_durable: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
+    """The visible tables whose version a power cut could still take, as far as is known."""
     foreign_version: int = 0
     """The newest catalog version in which another publisher published; 0 if never."""
     closed_at: int = 0
@@ -240,12 +246,13 @@ def fold(state: CatalogState, rows: Iterable[ManifestRow], version: int) -> Cata
         elif row.object_type == OPERATION:
             digest, commit_id = _operation(row, state.location)
             operations[digest] = commit_id
-    known_now, tables = _merge_touched(state, touched)
+    known_now, tables, not_durable = _merge_touched(state, touched)
     return attrs.evolve(
         state,
         version=version,
         tables=tables,
         known=known_now,
+        not_durable=not_durable,
         publishes=_append(state.publishes, publishes),
         operations=(
             MappingProxyType({**state.operations, **operations}) if operations else state.operations
@@ -275,11 +282,12 @@ def _reads(rows: Iterable[ManifestRow]) -> frozenset[str]:
 
 def _merge_touched(
     state: CatalogState, touched: Mapping[str, _Known]
-) -> tuple[Mapping[str, _Known], Mapping[str, TableEntry]]:
+) -> tuple[Mapping[str, _Known], Mapping[str, TableEntry], frozenset[str]]:
     if not touched:
-        return state.known, state.tables
+        return state.known, state.tables, state.not_durable
     known = dict(state.known)
     tables = dict(state.tables)
+    not_durable = set(state.not_durable)
     for key, now in touched.items():
         chosen = _visible(now, state.branch)
         if now.versions and now.registration is None:
@@ -288,6 +296,7 @@ def _merge_touched(
             raise CorruptRepository(location=state.location, item=item, detail=detail)
         kept = () if chosen is None else _retain(now, chosen)
         known[key] = _Known(now.registration, kept, now.tombstone)
+        not_durable.discard(key)
         if chosen is None or now.registration is None:
             tables.pop(key, None)
         else:
@@ -298,7 +307,10 @@ def _merge_touched(
                 table_branch=chosen.branch,
                 row_count=chosen.row_count,
             )
-    return MappingProxyType(known), MappingProxyType(dict(sorted(tables.items())))
+            if not chosen.is_durable:
+                not_durable.add(key)
+    shown = MappingProxyType(dict(sorted(tables.items())))
+    return MappingProxyType(known), shown, frozenset(not_durable)
 
 
 def _visible(known: _Known, branch: str | None) -> Version | None:
@@ -342,25 +354,22 @@ def _newer(known: _Known, row: ManifestRow, location: str) -> Registration:
     """Return the newer one of a ``table`` row and the registration that is known."""
     found = _registration(row, location)
     before = known.registration
-    if before is None:
-        return found
-    if before.location != found.location:
-        raise _corrupt(
-            row, location, f"it registers {found.location}, another one {before.location}"
-        )
-    return before if before.seen_at > found.seen_at else found
+    return before if before is not None and before.seen_at > found.seen_at else found
 
 
 def _registration(row: ManifestRow, location: str) -> Registration:
     _check_key(row, row.table_key, location)
-    if not row.location:
-        raise _corrupt(row, location, "it registers a table without saying where it is")
-    if not {"", ".", ".."}.isdisjoint(row.location.split("/")):
-        raise _corrupt(row, location, f"its location {row.location!r} is not a path below the root")
+    try:
+        proper = table_path(row.table_key)
+    except InvalidName as error:
+        raise _corrupt(row, location, error.rule) from error
+    # Any other path may be one of our own datasets, another table, or outside of the repository.
+    if row.location != proper:
+        raise _corrupt(row, location, f"its location is {row.location!r}, expected {proper!r}")
     metadata = {} if row.metadata is None else json_object(row, location)
     return Registration(
         table_key=row.table_key,
-        location=row.location,
+        location=proper,
         metadata=metadata,
         seen_at=row.updated_at_version,
     )
@@ -380,6 +389,7 @@ def _version(row: ManifestRow, location: str) -> Version:
         publish=_sequence(row, location),
         made_at=row.created_at_version,
         seen_at=row.updated_at_version,
+        is_durable=DURABLE in row.metadata and json_object(row, location).get(DURABLE) is True,
     )
 
 

@@ -22,6 +22,7 @@ from omnigraph_l2.errors import CorruptRepository
 __all__ = [
     "CLOSING",
     "CREATED",
+    "DURABLE",
     "MANIFEST_SCHEMA",
     "OPERATION",
     "PUBLISH",
@@ -58,6 +59,9 @@ RUN_READ: Final = "run_read"
 CLOSING: Final = "branch_closed"
 """The last row of a branch that is being deleted. It has the key that the next commit would have,
 so that no commit can follow it."""
+DURABLE: Final = "durable"
+"""In the metadata of a version: whether its author flushed it, so that a power cut leaves it."""
+_V2_NAME: Final = "18446744073709551615.manifest"
 
 CREATED: Final = "_row_created_at_version"
 UPDATED: Final = "_row_last_updated_at_version"
@@ -139,16 +143,18 @@ def json_object(row: ManifestRow, location: str) -> dict[str, Any]:
     return found
 
 
-def version_metadata(manifest_path: str) -> dict[str, Any]:
-    """Return what the format requires of the metadata of a ``table_version`` row.
+def version_metadata(manifest_path: str, *, is_durable: bool) -> dict[str, Any]:
+    """Return what the format requires of the metadata of a ``table_version`` row, and durability.
 
-    Other readers need it; this package does not.
+    Other readers need the former; this package does not.
     """
+    name = manifest_path.rpartition("/")[2]
     return {
         "manifest_path": manifest_path,
         "manifest_size": None,
         "e_tag": None,
-        "naming_scheme": "V2",
+        "naming_scheme": "V2" if len(name) == len(_V2_NAME) else "V1",
+        DURABLE: is_durable,
     }
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import attrs
@@ -21,7 +21,7 @@ import attrs
 from omnigraph_l1 import table_path
 from omnigraph_l1.errors import InvalidName
 from omnigraph_l2._catalog.catalog_state import CatalogState, fold
-from omnigraph_l2._catalog.graph_commit import GraphCommit, Published
+from omnigraph_l2._catalog.graph_commit import GraphCommit, Published, later_time
 from omnigraph_l2._catalog.manifest_rows import (
     OPERATION,
     TABLE,
@@ -197,9 +197,6 @@ def _check_metadata(table_key: str, metadata: Any) -> None:
         raise InvalidChange(table_key=table_key, reason=reason) from error
 
 
-_MICROSECOND = timedelta(microseconds=1)
-
-
 @attrs.frozen(kw_only=True)
 class Plan:
     """The rows to write for one commit, and the state that follows."""
@@ -280,7 +277,7 @@ def _commit(
 ) -> Published:
     created_at = intent.created_at
     if parent is not None:
-        created_at = max(created_at, parent.commit.created_at + _MICROSECOND)
+        created_at = max(created_at, later_time(parent.commit.created_at))
     commit = GraphCommit(
         graph_commit_id=intent.graph_commit_id,
         parent_commit_id=None if parent is None else parent.commit.graph_commit_id,

@@ -42,9 +42,10 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
     deadline = time.monotonic() + _PATIENCE_SECONDS
     pause = _FIRST_PAUSE
     on = base
+    lost: OutcomeUnknown | None = None
     if base.location.is_local and base.refresh().version != base.version:
         # Elsewhere looking costs a request, and the commit itself finds out.
-        on = _restore(base)
+        on, lost = _restore(base)
     while True:
         try:
             done = commit(on)
@@ -59,12 +60,12 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
             if done.follows_base:
                 return done.table
             if time.monotonic() > deadline:
-                raise _contention(base, None)
+                raise _contention(base, lost) from lost
         emit("stranger_at_head", location=str(base.location), branch=base.branch, base=base.version)
         if on is not base:
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
             pause = min(2 * pause, _LONGEST_PAUSE)
-        on = _restore(base)
+        on, lost = _restore(base)
 
 
 def _contention(base: Table, failure: L1Error | None) -> OmniGraphError:
@@ -75,11 +76,15 @@ def _contention(base: Table, failure: L1Error | None) -> OmniGraphError:
     return TableContention(location=location, detail=detail)
 
 
-def _restore(base: Table) -> Table:
+def _restore(base: Table) -> tuple[Table, OutcomeUnknown | None]:
+    """Return the table to commit on, and how the reply was lost if it was.
+
+    Whether it landed then shows when something is committed on top of it.
+    """
     refuse_auto_cleanup(base.refresh())
     try:
         restored = base.restore(base.version).table
-    except OutcomeUnknown:
-        return base  # whether it landed shows when something is committed on top of it
+    except OutcomeUnknown as lost:
+        return base, lost
     failpoint(_RESTORED)
-    return restored
+    return restored, None

@@ -20,7 +20,7 @@ from typing import Final
 import attrs
 
 from omnigraph_l1 import Table, unique_branch_name
-from omnigraph_l1.errors import BranchExists, Conflict, L1Error
+from omnigraph_l1.errors import BranchExists, Conflict, CorruptDataset, L1Error, NotFound
 from omnigraph_l1.errors import OutcomeUnknown as ReplyLost
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry
@@ -155,6 +155,7 @@ class BranchSession:
         self._leases = leases
         self._upkeep = ManifestUpkeep(log)
         self._logged_through = 0
+        self._durable: dict[str, TableEntry] = {}
         self._check = check
         self._finish_deletion = finish_deletion
         self.has_published = False
@@ -264,7 +265,22 @@ class BranchSession:
         """Read the newest state, migrated; raise if this branch must not be written to now."""
         self._check()
         self._pointers.probe_once()
-        return self.catalog.migrate(self.catalog.refresh())
+        loaded = self.catalog.migrate(self.catalog.refresh())
+        if self._root.is_durable and self._root.storage.location.is_local:
+            self._make_durable(loaded.state)
+        return loaded
+
+    def _make_durable(self, state: CatalogState) -> None:
+        """Flush what others have published without: a durable publish makes their rows durable."""
+        for key in sorted(state.not_durable):
+            entry = state.tables[key]
+            if self._durable.get(key) == entry:
+                continue
+            with suppress(NotFound, CorruptDataset):  # it is lost already; reading it says so
+                self._root.open(
+                    entry.table_path, branch=entry.table_branch, version=entry.table_version
+                ).make_durable()
+            self._durable[key] = entry
 
     def lineage(self, entry: TableEntry) -> Table:
         """Open a table at its pinned version, where this branch may write to it.

@@ -132,7 +132,7 @@ class CommitLoop:
         """Check what was prepared on a state; return the commit that is published if it holds."""
         intent = attrs.evolve(
             operation.intent,
-            changes=_changes(prepared),
+            changes=self._changes(prepared),
             created_at=max(self.clock(), operation.intent.created_at),
             not_done_through=state.last_sequence,
             same_types_as=state,
@@ -143,13 +143,20 @@ class CommitLoop:
         relied_on = written | read | prepared.relies_on
         return attrs.evolve(
             intent,
-            changes=_changes(self._compact(prepared, after)),
+            changes=self._changes(self._compact(prepared, after)),
             reads=frozenset() if prepared.run_reads is None else prepared.run_reads | read,
             expected={
                 **{key: state.latest(key) for key in sorted(relied_on)},
                 **operation.expected,
             },
         )
+
+    def _changes(self, prepared: Prepared) -> tuple[Change, ...]:
+        updates = (
+            update_of(key, each.table, is_durable=self.root.is_durable)
+            for key, each in prepared.versions.items()
+        )
+        return (*prepared.changes, *updates)
 
     def _compact(self, prepared: Prepared, after: CatalogState) -> Prepared:
         """Merge small fragments of the tables that are written, where that is due."""
@@ -159,17 +166,13 @@ class CommitLoop:
             if is_owned_by(table.branch, self.catalog.branch):
                 with translate_table_errors(key):
                     table = compact_if_due(table, ("id", *unique_properties(after, key)))
+            table.make_durable()
             self.root.remember(after.tables[key].table_path, table)
             return attrs.evolve(version, table=table)
 
         keys = list(prepared.versions)
         versions = self.root.at_once(compacted, keys)
         return attrs.evolve(prepared, versions=dict(zip(keys, versions, strict=True)))
-
-
-def _changes(prepared: Prepared) -> tuple[Change, ...]:
-    updates = (update_of(key, each.table) for key, each in prepared.versions.items())
-    return (*prepared.changes, *updates)
 
 
 def _may_retry(

@@ -111,12 +111,12 @@ class Operation(Protocol):
         """Return whether a lost race may be retried with the same meaning."""
 
 
-def update_of(table_key: str, table: Table) -> TableUpdate:
+def update_of(table_key: str, table: Table, *, is_durable: bool) -> TableUpdate:
     """Return the change that makes a version of a table visible."""
     return TableUpdate(
         table_key=table_key,
         table_version=table.version,
         table_branch=table.branch,
         row_count=table.count(),
-        metadata=version_metadata(table.manifest_path),
+        metadata=version_metadata(table.manifest_path, is_durable=is_durable),
     )

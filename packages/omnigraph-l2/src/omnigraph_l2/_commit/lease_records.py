@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from omnigraph_l2._store.ref_documents import DOCUMENT_FORMAT, parse_time, reading_document
+from omnigraph_l2._store.ref_documents import (
+    DOCUMENT_FORMAT,
+    check_number,
+    parse_time,
+    reading_document,
+)
 
 __all__ = ["LeaseRecord", "parse_lease", "write_lease"]
+
+_LONGEST_SECONDS: Final = 86_400.0
 
 
 @attrs.frozen(kw_only=True)
@@ -52,10 +59,19 @@ def parse_lease(name: str, found: Mapping[str, Any], location: str) -> LeaseReco
     """Decode a lease."""
     with reading_document(found, item=f"lease {name}", location=location):
         return LeaseRecord(
-            process=int(found["process"]),
+            process=check_number(found["process"]),
             renewed_at=parse_time(found["renewed_at"]),
-            seconds=float(found["seconds"]),
+            seconds=_seconds(found["seconds"]),
             since=parse_time(found["since"]),
-            pins={str(key): int(version) for key, version in found["pins"].items()},
+            pins={name: check_number(version) for name, version in found["pins"].items()},
             cleaning=bool(found["cleaning"]),
         )
+
+
+def _seconds(value: Any) -> float:
+    """Return a duration, or raise: a lease that counts for ever would hold all cleanups back."""
+    seconds = float(value)
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        problem = f"{value!r} is no duration of a lease"
+        raise ValueError(problem)
+    return seconds

@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from omnigraph_l1 import JsonRefs, Ref, new_ulid
 from omnigraph_l1.errors import L1Error, RefChanged, RefNotFound
@@ -41,6 +41,8 @@ __all__ = [
     "guard_lease",
     "lease_refs",
 ]
+
+_T = TypeVar("_T")
 
 MAIN_LINEAGE = "main"
 """What the main lineage of the catalog is called in a lease: no native branch has this name."""
@@ -193,6 +195,7 @@ class Leases:
 
     def hold(self, *, writes: bool = False) -> Pin:
         """Pin everything that is visible or written from now on."""
+        self._root.check_process()
         if writes and self._root.writable_at is None:
             check_writable(self._root)  # the publish looks again
         if writes or self._for_readers:
@@ -221,6 +224,24 @@ class Leases:
         if hold.generation != self._generation:
             raise LeaseLost(location=self._root.location, seconds=now - since)
 
+    def repeat_if_lost(self, read: Callable[[], _T], is_sound: Callable[[_T], bool]) -> _T:
+        """Return what ``read`` gives; once more if it is not sound and the lease was lost.
+
+        What is missing then was needed by nothing but this reader. Takes no lease.
+        """
+        pin = None if self.name is None else self.hold()
+        found = read()
+        if pin is None or is_sound(found):
+            return found
+        try:
+            self.renew()
+            pin.check()
+        except LeaseLost:
+            return read()
+        except L1Error:
+            pass  # where the store fails, what was found says so
+        return found
+
     def extend_back(self, native: str, version: int) -> None:
         """Renew the lease soon if it does not cover this older version."""
         if version < self._pins.get(native, version):
@@ -228,6 +249,7 @@ class Leases:
 
     def renew(self) -> None:
         """Write what is needed now, if the lease still exists."""
+        self._root.check_process()
         with self._writing:
             if self._ref is None or self._closed:
                 return
@@ -261,7 +283,12 @@ class Leases:
                     self._create()
 
     def close(self) -> None:
-        """Release the lease. Only the retention protects what is still pinned then."""
+        """Release the lease. Only the retention protects what is still pinned then.
+
+        A forked child does nothing: the lease is that of its parent.
+        """
+        if self._root.is_forked:
+            return
         self._closed = True
         self._wake.set()
         with self._writing:

@@ -24,7 +24,7 @@ from omnigraph_l1 import BranchInfo, Table, VersionFile
 from omnigraph_l1.errors import UnknownVersion
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branch.revision_resolver import RevisionResolver
-from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._catalog.graph_commit import EPOCH, GraphCommit
 from omnigraph_l2._commit.lease_status import LeaseStatus
 from omnigraph_l2._commit.leases import MAIN_LINEAGE
 from omnigraph_l2._maintenance.inventory import (
@@ -211,7 +211,7 @@ def plan_cleanup(
         needs=needs,
         needed_natives=needed,
         kept={native: frozenset(each) for native, each in kept.items()},
-        quiet_since=min(wanted.now, since) - MARGIN,
+        quiet_since=_before(min(wanted.now, since)),
         now=wanted.now,
     )
 
@@ -249,6 +249,8 @@ def _complete_survey(root: RepositoryRoot, clock: Callable[[], datetime]) -> Inv
     collector = Collector()
     there = take_inventory(root, clock, collector)
     if not there.is_whole:
+        if collector.store_failure is not None:
+            raise collector.store_failure
         detail = "some of its names cannot be read, so that what they need is unknown"
         raise CorruptRepository(location=root.location, item="_refs", detail=detail)
     return there
@@ -260,7 +262,7 @@ def _unregistered_runs(root: RepositoryRoot, there: Inventory) -> frozenset[str]
     unknown = {run for each in there.natives if (run := run_of(each)) is not None} - registered
     if not unknown:
         return frozenset()
-    named = {ref.value.get("run_id") for ref in root.refs(OPERATION_REFS).list()}
+    named = {str(ref.value.get("run_id")) for ref in root.refs(OPERATION_REFS).list()}
     return frozenset(unknown & named)
 
 
@@ -316,6 +318,11 @@ def _add_versions_of_commits(
             kept.setdefault(line.native, set()).update(versions)
 
 
+def _before(time: datetime) -> datetime:
+    """Return a time that is earlier by the margin, whatever a lease says."""
+    return max(time, EPOCH) - MARGIN
+
+
 def _oldest_needed(
     line: CatalogLine, root: RepositoryRoot, status: LeaseStatus, wanted: RetentionPolicy
 ) -> int:
@@ -329,7 +336,7 @@ def _oldest_needed(
     for lease in status.live:
         pinned = lease.pins.get(line.native or MAIN_LINEAGE)
         found.append(
-            _current_at(files, lease.since - MARGIN)
+            _current_at(files, _before(lease.since))
             if pinned is None
             else _at_or_before(files, pinned)
         )

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import attrs
 
 from omnigraph_l1.errors import MovedDataset
-from omnigraph_l2.errors import OmniGraphError
+from omnigraph_l2.errors import OmniGraphError, StorageError
 
 __all__ = ["Collector", "Finding", "Severity", "VerifyReport"]
 
@@ -82,6 +82,8 @@ class Collector:
     def __init__(self) -> None:
         self._findings: dict[Finding, None] = {}
         self._checked: Counter[str] = Counter()
+        self.store_failure: StorageError | None = None
+        """How the store failed last; a finding, but nothing is damaged."""
 
     def add(self, severity: Severity, kind: str, subject: str, detail: str, remedy: str) -> None:
         """Take a finding."""
@@ -104,12 +106,15 @@ class Collector:
         except MovedDataset as error:
             self.error("moved", subject, str(error), "use it where it was, or on main only")
         except OmniGraphError as error:
+            if isinstance(error, StorageError):
+                self.store_failure = error
             self.error(kind, subject, str(error), remedy)
 
     def take(self, other: Collector) -> None:
         """Take all that another one has."""
         self._checked.update(other._checked)
         self._findings |= other._findings
+        self.store_failure = other.store_failure or self.store_failure
 
     @property
     def has_errors(self) -> bool:

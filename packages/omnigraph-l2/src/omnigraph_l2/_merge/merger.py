@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +20,7 @@ from omnigraph_l1 import new_ulid, table_path
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branch.revision_resolver import Revision, RevisionResolver
 from omnigraph_l2._catalog.catalog_state import CatalogState
-from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._catalog.graph_commit import GraphCommit, later_time
 from omnigraph_l2._catalog.publish_plan import Intent
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.commit_operation import Prepared
@@ -51,7 +51,6 @@ __all__ = ["Author", "Merger", "author_of"]
 
 _WRITTEN = declare("l2.merge.written", "the tables of a merge are written, unpublished")
 
-_MICROSECOND = timedelta(microseconds=1)
 _STATES = 64
 
 
@@ -192,7 +191,7 @@ class Merger:
     def _time_after(self, parent: GraphCommit | None) -> datetime:
         """Return a time after both parents of the commit; the search for bases relies on it."""
         now = self.clock()
-        return now if parent is None else max(now, parent.created_at + _MICROSECOND)
+        return now if parent is None else max(now, later_time(parent.created_at))
 
     def _public_revision(self, named: Any, role: str) -> Revision:
         """Find a public revision; only a run itself publishes its steps."""

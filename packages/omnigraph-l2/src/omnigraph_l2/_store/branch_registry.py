@@ -26,7 +26,13 @@ import attrs
 from omnigraph_l1 import BranchInfo, JsonRefs, Ref, unique_branch_name
 from omnigraph_l1.errors import InvalidName, RefChanged, RefExists, RefNotFound
 from omnigraph_l2._model.repository_layout import BRANCH_REFS, MANIFEST, SCHEMA_LOCK_BRANCH
-from omnigraph_l2._store.ref_documents import DOCUMENT_FORMAT, parse_time, reading_document
+from omnigraph_l2._store.ref_documents import (
+    DOCUMENT_FORMAT,
+    check_number,
+    check_optional,
+    parse_time,
+    reading_document,
+)
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import InvalidBranchName, UnknownBranch
 
@@ -224,13 +230,16 @@ def _write_document(pointer: Pointer) -> dict[str, Any]:
 def _parse(ref: Ref, location: str) -> Pointer:
     found = ref.value
     with reading_document(found, item=f"branch {ref.name}", location=location):
+        parent_version = found["parent_manifest_version"]
         return Pointer(
             name=ref.name,
-            native_branch=found["native_branch"],
-            parent_branch=found["parent_branch"],
-            parent_manifest_version=found["parent_manifest_version"],
-            manifest_version=int(found["manifest_version"]),
-            head_commit_id=found["head_commit_id"],
+            native_branch=check_optional(found["native_branch"], str),
+            parent_branch=check_optional(found["parent_branch"], str),
+            parent_manifest_version=None
+            if parent_version is None
+            else check_number(parent_version),
+            manifest_version=check_number(found["manifest_version"]),
+            head_commit_id=check_optional(found["head_commit_id"], str),
             created_at=parse_time(found["created_at"]),
             updated_at=parse_time(found["updated_at"]),
         )

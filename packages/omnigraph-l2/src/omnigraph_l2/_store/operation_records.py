@@ -7,7 +7,6 @@ what its author began.
 
 from __future__ import annotations
 
-from datetime import timezone
 from typing import Any
 
 import attrs
@@ -15,7 +14,14 @@ import attrs
 from omnigraph_l1 import JsonRefs, Ref
 from omnigraph_l1.errors import RefChanged, RefExists, RefNotFound
 from omnigraph_l2._model.repository_layout import OPERATION_REFS
-from omnigraph_l2._store.ref_documents import DOCUMENT_FORMAT, parse_time, reading_document
+from omnigraph_l2._store.ref_documents import (
+    DOCUMENT_FORMAT,
+    check_number,
+    check_optional,
+    check_type,
+    parse_time,
+    reading_document,
+)
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._store.run_registry import RunRecord, RunStatus
 
@@ -79,17 +85,17 @@ def _write_document(record: RunRecord) -> dict[str, Any]:
 def _parse(ref: Ref, location: str) -> RunRecord:
     found = ref.value
     with reading_document(found, item=f"operation {ref.name}", location=location):
-        moment = parse_time(found["created_at"]).astimezone(timezone.utc)
+        moment = parse_time(found["created_at"])
         return RunRecord(
-            run_id=str(found["run_id"]),
-            target_branch=str(found["target_branch"]),
-            run_branch=str(found["run_branch"]),
-            base_snapshot_id=str(found["base_snapshot_id"]),
-            base_manifest_version=int(found["base_manifest_version"]),
-            operation_hash=str(found["operation_hash"]),
+            run_id=check_type(found["run_id"], str),
+            target_branch=check_type(found["target_branch"], str),
+            run_branch=check_type(found["run_branch"], str),
+            base_snapshot_id=check_type(found["base_snapshot_id"], str),
+            base_manifest_version=check_number(found["base_manifest_version"]),
+            operation_hash=check_type(found["operation_hash"], str),
             status=RunStatus(found["status"]),
-            published_snapshot_id=found["published_snapshot_id"],
+            published_snapshot_id=check_optional(found["published_snapshot_id"], str),
             created_at=moment,
             updated_at=moment,
-            actor_id=found["actor_id"],
+            actor_id=check_optional(found["actor_id"], str),
         )

@@ -9,9 +9,18 @@ from typing import Any, Final, TypeVar
 
 from omnigraph_l2.errors import CorruptRepository
 
-__all__ = ["DOCUMENT_FORMAT", "check_optional", "check_type", "parse_time", "reading_document"]
+__all__ = [
+    "DOCUMENT_FORMAT",
+    "check_number",
+    "check_optional",
+    "check_type",
+    "parse_time",
+    "reading_document",
+]
 
 DOCUMENT_FORMAT: Final = 1
+_MOST: Final = 2**63 - 1
+"""The largest version that Lance can be asked for."""
 
 _T = TypeVar("_T")
 
@@ -24,15 +33,26 @@ def reading_document(document: Mapping[str, Any], *, item: str, location: str) -
             detail = f"its format is {document['format']!r}, known is {DOCUMENT_FORMAT}"
             raise CorruptRepository(location=location, item=item, detail=detail)
         yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         detail = f"it cannot be read ({type(error).__name__}: {error})"
         raise CorruptRepository(location=location, item=item, detail=detail) from error
 
 
 def parse_time(text: str) -> datetime:
-    """Return a time in a document. It is UTC if it has no time zone."""
+    """Return a time in a document, in UTC. It is UTC if it has no time zone."""
     time = datetime.fromisoformat(text)
-    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+    if time.tzinfo is None:
+        return time.replace(tzinfo=timezone.utc)
+    return time.astimezone(timezone.utc)
+
+
+def check_number(value: Any) -> int:
+    """Return a whole number from 0 on, or raise ``TypeError`` or ``ValueError``."""
+    number = check_type(value, int)
+    if not 0 <= number <= _MOST:
+        problem = f"{number} is no number from 0 to {_MOST}"
+        raise ValueError(problem)
+    return number
 
 
 def check_type(value: Any, kind: type[_T]) -> _T:

@@ -123,7 +123,7 @@ def create(
     for path, columns in _HISTORIES:
         _empty(root, path, columns)
     failpoint(_HISTORY)
-    version = _again(lambda: _register(catalog, schema, tables))
+    version = _again(lambda: _register(root, catalog, schema, tables))
     failpoint(_ROWS)
     genesis = _again(lambda: _genesis(root, catalog, version))
     failpoint(_GENESIS)
@@ -261,9 +261,15 @@ def _empty(root: RepositoryRoot, path: str, columns: pa.Schema) -> Table:
         return table
 
 
-def _register(catalog: Table, schema: GraphSchema, tables: dict[str, Table]) -> int:
+def _register(
+    root: RepositoryRoot, catalog: Table, schema: GraphSchema, tables: dict[str, Table]
+) -> int:
     """Write the first rows unless they exist: of two processes, the second is refused."""
-    rows = [row for each in schema.types for row in _rows(each, tables[each.table_key])]
+    rows = [
+        row
+        for each in schema.types
+        for row in _rows(each, tables[each.table_key], is_durable=root.is_durable)
+    ]
     catalog = catalog.refresh()
     if not rows or catalog.count():
         return catalog.version
@@ -288,7 +294,7 @@ def _genesis(root: RepositoryRoot, catalog: Table, version: int) -> str:
     return first.graph_commit_id
 
 
-def _rows(declared: NodeType | EdgeType, table: Table) -> list[ManifestRow]:
+def _rows(declared: NodeType | EdgeType, table: Table, *, is_durable: bool) -> list[ManifestRow]:
     key = declared.table_key
     metadata = registration_metadata(declared)
     return [
@@ -303,7 +309,8 @@ def _rows(declared: NodeType | EdgeType, table: Table) -> list[ManifestRow]:
             object_id=version_key(key, table.version),
             object_type=TABLE_VERSION,
             metadata=json.dumps(
-                {**version_metadata(table.manifest_path), "publish": 0}, ensure_ascii=False
+                {**version_metadata(table.manifest_path, is_durable=is_durable), "publish": 0},
+                ensure_ascii=False,
             ),
             table_key=key,
             table_version=table.version,

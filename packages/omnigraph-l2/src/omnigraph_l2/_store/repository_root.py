@@ -14,6 +14,7 @@ tags and leases need.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
@@ -28,7 +29,12 @@ import pyarrow as pa
 from omnigraph_l1 import Caches, Durability, JsonRefs, Storage, Table, first_names, read_object
 from omnigraph_l1.errors import CorruptDataset, NotFound
 from omnigraph_l2._model.repository_layout import LOG_DATASETS, MANIFEST, SCHEMA_LOCK_BRANCH
-from omnigraph_l2.errors import ForeignRepository, SchemaChangeInProgress, TransactionClosed
+from omnigraph_l2.errors import (
+    ForeignRepository,
+    SchemaChangeInProgress,
+    TransactionClosed,
+    UsedAfterFork,
+)
 
 __all__ = [
     "KnownIds",
@@ -102,6 +108,7 @@ class RepositoryRoot:
     _caches: Caches | None = attrs.field(default=None, init=False, repr=False)
     closed: bool = attrs.field(default=False, init=False, repr=False)
     """Whether the repository handle was closed. Snapshots can still be read then."""
+    _process: int = attrs.field(factory=os.getpid, init=False, repr=False)
     writable_at: float | None = attrs.field(default=None, init=False, repr=False)
     """When ``check_writable`` has last passed; None if it has not."""
     checked_heads: set[tuple[str, str | None]] = attrs.field(factory=set, init=False, repr=False)
@@ -188,8 +195,25 @@ class RepositoryRoot:
             raise failures[0]
         return [future.result() for future in futures]
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether what this handle publishes survives a power cut: stores see to it themselves."""
+        return self.durability is Durability.FULL or not self.storage.location.is_local
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a forked child, and the handle is its parent's."""
+        return os.getpid() != self._process
+
+    def check_process(self) -> None:
+        """Raise ``UsedAfterFork`` in a forked child."""
+        if self.is_forked:
+            what = "The repository handle"
+            raise UsedAfterFork(what=what, made_in=self._process, used_in=os.getpid())
+
     def check_open(self) -> None:
-        """Raise if the repository handle was closed."""
+        """Raise if the repository handle was closed, or is that of the parent process."""
+        self.check_process()
         if self.closed:
             raise TransactionClosed(what="repository handle", state="closed")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 import attrs
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from omnigraph_l1.errors import DatasetNotFound
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._catalog.graph_commit import later_time
 from omnigraph_l2._model.repository_layout import COMMIT_NOTES, RUN_ACTORS, RUNS
 from omnigraph_l2._store.append_retry import add_rows
 from omnigraph_l2._store.log_rows import NOTES_SCHEMA, RUN_ACTORS_SCHEMA, RUNS_SCHEMA
@@ -26,8 +27,6 @@ from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import CorruptRepository
 
 __all__ = ["Registry", "RunRecord", "RunStatus", "actor_rows", "newest", "next_state", "run_rows"]
-
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class RunStatus(enum.Enum):
@@ -66,7 +65,7 @@ def next_state(
         record,
         status=status,
         published_snapshot_id=published,
-        updated_at=max(now, record.updated_at + _MICROSECOND),
+        updated_at=max(now, later_time(record.updated_at)),
     )
 
 
@@ -96,7 +95,7 @@ def newest(
     last: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         before = last.get(row["run_id"])
-        if before is None or row["updated_at"] > before["updated_at"]:
+        if before is None or row["updated_at"] >= before["updated_at"]:
             last[row["run_id"]] = row
     found = [_parse(row, actor_of.get(run_id), location) for run_id, row in last.items()]
     return sorted(found, key=lambda each: (each.created_at, each.run_id))

@@ -17,9 +17,6 @@ from omnigraph_l2.errors import InvalidChange
 __all__ = ["check_there", "complete_update"]
 
 
-_LAST = 2**64 - 1
-
-
 def check_there(change: Change, root: RepositoryRoot) -> None:
     """Raise if a change names a version that cannot be opened."""
     if not isinstance(change, TableUpdate):
@@ -34,11 +31,11 @@ def check_there(change: Change, root: RepositoryRoot) -> None:
 
 
 def complete_update(change: Change, root: RepositoryRoot) -> Change:
-    """Add to an update of a table what is missing and follows from the rest."""
-    if not isinstance(change, TableUpdate) or "manifest_path" in change.metadata:
+    """Make an updated version durable, and add what is missing and follows from the rest."""
+    if not isinstance(change, TableUpdate):
         return change
-    location = root.child(table_path(change.table_key)).location
-    lineage = "" if change.table_branch is None else f"tree/{change.table_branch}/"
-    name = f"{_LAST - change.table_version:020d}.manifest"
-    facts = version_metadata(f"{location.key}/{lineage}_versions/{name}")
+    path = table_path(change.table_key)
+    table = root.open(path, branch=change.table_branch, version=change.table_version)
+    table.make_durable()
+    facts = version_metadata(table.manifest_path, is_durable=root.is_durable)
     return attrs.evolve(change, metadata={**facts, **change.metadata})

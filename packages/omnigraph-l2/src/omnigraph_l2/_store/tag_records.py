@@ -16,6 +16,7 @@ from omnigraph_l1.errors import InvalidName, RefChanged, RefExists, RefNotFound
 from omnigraph_l2._model.repository_layout import MANIFEST, TAG_REFS
 from omnigraph_l2._store.ref_documents import (
     DOCUMENT_FORMAT,
+    check_number,
     check_optional,
     check_type,
     parse_time,
@@ -117,8 +118,8 @@ def _parse(ref: Ref, location: str) -> Tag:
             graph_commit_id=check_type(found["graph_commit_id"], str),
             branch=check_type(found["branch"], str),
             native_branch=check_optional(found["native_branch"], str),
-            manifest_version=check_type(found["manifest_version"], int),
-            sequence=check_optional(found["sequence"], int),
+            manifest_version=check_number(found["manifest_version"]),
+            sequence=None if found["sequence"] is None else check_number(found["sequence"]),
             actor_id=check_optional(found["actor_id"], str),
             message=check_optional(found["message"], str),
             created_at=parse_time(check_type(found["created_at"], str)),
