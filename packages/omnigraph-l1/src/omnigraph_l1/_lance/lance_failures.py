@@ -146,6 +146,7 @@ _ERRNO = {
     errno.EROFS: Symptom.DENIED,
     errno.ENOSPC: Symptom.FULL,
     errno.EDQUOT: Symptom.FULL,
+    errno.ETIMEDOUT: Symptom.UNREACHABLE,
 }
 
 
@@ -185,7 +186,8 @@ def parse_conflict(error: BaseException) -> tuple[TransactionKind, TransactionKi
 
 def words(error: BaseException) -> str:
     """Lance's words on one line, without the positions in its source code, and without secrets."""
-    return " ".join(_NOISE.sub("", strip_body(str(error))).split()).rstrip(",. ")
+    said = error.strerror if isinstance(error, TimeoutError) else str(error)
+    return " ".join(_NOISE.sub("", strip_body(said or "")).split()).rstrip(",. ")
 
 
 _STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {

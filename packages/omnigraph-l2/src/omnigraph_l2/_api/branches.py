@@ -29,6 +29,7 @@ from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._merge.merge_result import MergeResult, MergeStrategy
 from omnigraph_l2._merge.merger import Merger, author_of
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import (
@@ -101,12 +102,14 @@ class Branches:
     _merger: Callable[[str, MergeStrategy], Merger]
     _actor: str | None
 
-    def create(self, name: str, source: str | int | Snapshot = MAIN) -> Branch:
+    def create(
+        self, name: str, source: str | int | Snapshot = MAIN, *, timeout: float = OPERATION_SECONDS
+    ) -> Branch:
         """Start a branch: at the head of another, a tag, a commit (by id), or a snapshot.
 
         A number is a version of main.
         """
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if name == MAIN:
                 raise BranchExists(branch=name)
             native = native_name(name)
@@ -140,10 +143,10 @@ class Branches:
             failpoint(_POINTED)
             return _of_pointer(pointer)
 
-    def list(self) -> list[Branch]:
+    def list(self, *, timeout: float = OPERATION_SECONDS) -> list[Branch]:
         """List all branches by name, main first. Internal ones are left out."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             pointers = self._listing.pointers()
             found = [_of_pointer(each) for each in pointers.values() if each.name != MAIN]
             for name, info in self._listing.without_pointer(pointers).items():
@@ -152,9 +155,9 @@ class Branches:
             first = self._describe(MAIN, None, None) if main is None else _of_pointer(main)
             return [first, *sorted(found, key=lambda each: each.name)]
 
-    def get(self, name: str) -> Branch:
+    def get(self, name: str, *, timeout: float = OPERATION_SECONDS) -> Branch:
         """Return a branch, with the head that counts: that of the catalog."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             native = self._listing.native(name)
             pointer = self._pointers.get(name)
             if pointer is None:
@@ -168,13 +171,13 @@ class Branches:
                 head_commit_id=None if head is None else head.graph_commit_id,
             )
 
-    def delete(self, name: str, *, force: bool = False) -> None:
+    def delete(self, name: str, *, force: bool = False, timeout: float = OPERATION_SECONDS) -> None:
         """Delete a branch. With ``force`` also where others started from it, or tags name it.
 
         What those need stays until they are gone. Runs that are at work on it are aborted.
         """
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if name == MAIN or is_hidden(name):
                 reason = "main cannot be deleted" if name == MAIN else "it is internal to a run"
                 raise InvalidRequest(what=f"branch {name!r}", reason=reason)
@@ -219,7 +222,7 @@ class Branches:
         dry_run: bool = False,
         actor: str | None = None,
         message: str | None = None,
-        timeout: float = 60.0,
+        timeout: float = OPERATION_SECONDS,
     ) -> MergeResult:
         """Bring what was changed on a branch, or up to a tag or commit, into another branch.
 
@@ -231,7 +234,7 @@ class Branches:
         """
         named = self._actor if actor is None else actor
         author = author_of(named, message, timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
     def _unname(self, name: str, native: str, children: Children, tags: tuple[str, ...]) -> None:
