@@ -104,8 +104,10 @@ def test_a_store_that_falls_silent_at_the_publish_leaves_the_outcome_unknown(
         assert unknown.value.commit_id == tx.commit_id
     faulty_s3.clear()
     faulty_s3.wait_until_idle()
-    found = tx.commit_id in {each.graph_commit_id for each in repo.log()}
-    assert repo.snapshot().read(KEY).num_rows == 1 + found
+    # The abandoned call goes on as soon as the store answers: the commit may land at any moment.
+    rows = repo.snapshot().read(KEY).num_rows
+    is_found = tx.commit_id in {each.graph_commit_id for each in repo.log()}
+    assert rows == 1 or (rows == 2 and is_found)
 
 
 def test_closing_ends_within_its_bound_and_raises_nothing(

@@ -60,7 +60,8 @@ class Tickets:
         try:
             if lost or self._before(None, wanted):
                 ticket = self._draw(wanted)
-                self._wait(ticket, wanted)
+                if ticket is not None:
+                    self._wait(ticket, wanted)
             yield
         finally:
             if ticket is not None:
@@ -78,7 +79,7 @@ class Tickets:
         with suppress(Exception):
             remove_object(self._storage, ticket)
 
-    def _wait(self, ticket: str | None, wanted: Collection[str]) -> None:
+    def _wait(self, ticket: str, wanted: Collection[str]) -> None:
         ends = time.monotonic() + wait_seconds(TURN_SECONDS)
         ignored: set[str] = set()
         first, since = "", time.monotonic()
