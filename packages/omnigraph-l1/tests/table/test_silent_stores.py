@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import pytest
 
 from omnigraph_l1 import JsonRefs, Storage, Table, deadlines, read_object
 from omnigraph_l1.errors import L1Error, OutcomeUnknown, StoreUnavailable
-from omnigraph_testing import Delay, FaultyS3, Operation, Rule
+from omnigraph_testing import Delay, DynamoTable, FaultyS3, Operation, Rule
 
 SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 ROWS = pa.table({"id": ["x"]}, SCHEMA)
@@ -84,3 +85,18 @@ def test_a_store_that_answers_others_is_waited_for(faulty_s3: FaultyS3) -> None:
         faulty_s3.inject(Rule(Delay(0), predicate=release_when_asked_twice))
         assert table.append(ROWS).version == table.version + 1
     assert len(asked) == 2
+
+
+def test_a_silent_dynamodb_is_reported(
+    faulty_s3: FaultyS3, omnigraph_dynamodb_table: DynamoTable
+) -> None:
+    """It decides the versions of a table, and the bucket may answer all the while."""
+    bucket, table = faulty_s3.uri("t"), omnigraph_dynamodb_table
+    location = f"{bucket.replace('s3://', 's3+ddb://')}?ddbTableName={table.name}"
+    options = {**faulty_s3.storage_options, **table.storage_options, "timeout": "1s"}
+    Table.create(location, SCHEMA, storage_options=options)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        options["dynamodb_endpoint"] = f"http://127.0.0.1:{server.getsockname()[1]}"
+        check_ends(
+            StoreUnavailable, lambda: Table.open(location, storage_options=options), within=12
+        )

@@ -12,9 +12,11 @@ take for a lost reply if the call could have written. Calls on local disk are ma
 from __future__ import annotations
 
 import errno
+import http.client
 import time
 from collections.abc import Callable
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -99,5 +101,25 @@ def _answers(storage: Storage, store: tuple[str, ...]) -> bool:
     try:
         once.object_store().head(_PROBED)
     except store_errors() as error:
-        return failure_kind(error) not in _NO_ANSWER or "status code" in str(error)
+        if failure_kind(error) in _NO_ANSWER and "status code" not in str(error):
+            return False
+    return not storage.location.dynamodb_table or _dynamodb_answers(storage, seconds)
+
+
+def _dynamodb_answers(storage: Storage, seconds: float) -> bool:
+    """Return whether DynamoDB, which decides the versions of ``s3+ddb://``, answers, too."""
+    options = storage.lance_options
+    if "proxy_url" in options:
+        return True  # it need not be reachable from here
+    region = options.get("aws_region", "")
+    parts = urlsplit(options.get("dynamodb_endpoint", f"https://dynamodb.{region}.amazonaws.com"))
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=seconds)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
     return True
