@@ -49,6 +49,7 @@ PUBLIC: dict[str, set[str]] = {
         "read_object",
         "remove_object",
         "retry_conflicts",
+        "run_watched",
         "time_of_store",
         "table_path",
         "type_hash",

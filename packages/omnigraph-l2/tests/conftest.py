@@ -28,7 +28,7 @@ def traced_crash(traced_crash: TracedCrash) -> ForkedTracedCrash:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a writer that is called in the middle of another one not wait for its turn."""
-    monkeypatch.setattr("omnigraph_l2._commit.writer_queue._LOCK_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("omnigraph_l2._commit.writer_queue.LOCK_TURN_SECONDS", 0.0)
 
 
 @pytest.fixture

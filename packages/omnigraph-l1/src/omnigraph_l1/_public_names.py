@@ -10,6 +10,7 @@ from omnigraph_l1._refs.json_refs import JsonRefs, RefStore
 from omnigraph_l1._refs.local_backend import directory_lock
 from omnigraph_l1._refs.ref_document import Ref
 from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import (
     StoredObject,
     first_names,
@@ -72,6 +73,7 @@ __all__ = [
     "read_object",
     "remove_object",
     "retry_conflicts",
+    "run_watched",
     "table_path",
     "time_of_store",
     "type_hash",

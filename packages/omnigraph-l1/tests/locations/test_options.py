@@ -78,7 +78,7 @@ def test_defaults_are_short_and_can_be_changed() -> None:
     assert Storage.resolve(location, KEYS, environ={}).lance_options | KEYS == {
         **KEYS,
         "client_max_retries": "3",
-        "client_retry_timeout": "10",
+        "client_retry_timeout": "4",
         "connect_timeout": "2000ms",
         "timeout": "30000ms",
     }

@@ -226,7 +226,7 @@ def test_a_migration_that_is_always_preempted_ends_in_an_error(
             with handling(lambda _: None):
                 rival.refresh().overwrite(as_before)
 
-    monkeypatch.setattr(migrations, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(migrations, "MIGRATION_SECONDS", 0.5)
     with handling(preempt), pytest.raises(TableContention):
         migrate_internal_schema(rival)
     assert times

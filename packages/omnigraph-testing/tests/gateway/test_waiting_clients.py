@@ -6,6 +6,7 @@ the other faults.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -112,3 +113,22 @@ def test_lance_ignores_the_option_request_timeout(faulty_s3: FaultyS3, table: An
     options = {**table.options, "request_timeout": "100ms"}
     assert lance.dataset(table.uri, storage_options=options).version == 1
     assert [each.method for each in faulty_s3.requests].count("GET") == 1
+
+
+def test_lance_sends_a_listing_six_times_to_a_silent_store(faulty_s3: FaultyS3, table: Any) -> None:
+    """Whatever the options for retries: so ``timeout`` does not bound how long opening takes."""
+    options = {**table.options, "client_max_retries": "0", "timeout": "100ms"}
+    with faulty_s3.hold(times=None) as held, pytest.raises(ValueError, match="sending request"):
+        lance.dataset(table.uri, storage_options=options)
+    assert [each.method for each in held.operations] == ["LIST"] * 6
+
+
+def test_a_read_timeout_cuts_an_upload_that_makes_progress(faulty_s3: FaultyS3, table: Any) -> None:
+    """It counts from the start of a request, sending included: it does not bound silence alone."""
+    rows = pa.table({"a": pa.array(random.Random(0).choices(range(2**62), k=40_000))})
+    faulty_s3.inject(Rule(Bandwidth(200_000), "PUT", key="*/data/*"))
+    options = {**table.options, "client_max_retries": "0", "read_timeout": "1s"}
+    with pytest.raises(OSError, match="single PUT"):
+        lance.write_dataset(rows, table.uri, storage_options=options, mode="append")
+    lance.write_dataset(rows, table.uri, storage_options=table.options, mode="append")
+    assert table.truth.count_rows() == 40_003

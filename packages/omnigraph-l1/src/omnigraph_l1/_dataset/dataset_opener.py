@@ -45,6 +45,7 @@ from omnigraph_l1._lance.lance_failures import (
 from omnigraph_l1._lance.private_hooks import new_session
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_after, newest_first
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import first_names
 from omnigraph_l1.errors import (
     CorruptDataset,
@@ -113,7 +114,7 @@ def open_pinned(
         session = _session(os.getpid()) if caches is None else caches._session  # noqa: SLF001
         dataset = _open_main(storage, version if branch is None else None, session)
         if branch is not None:
-            dataset = _checkout(dataset, location, branch, version)
+            dataset = _checkout(dataset, storage, branch, version)
             refuse_moved(dataset, location)
         check_named_files(storage, branch, dataset)
         check_indexes(storage, branch, dataset)
@@ -172,7 +173,7 @@ def latest(pinned: PinnedDataset) -> PinnedDataset:
                 return at_version(pinned, near)
     try:
         with recognize_failures():
-            newest = pinned.dataset.latest_version
+            newest = run_watched(pinned.storage, lambda: pinned.dataset.latest_version)
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:
             raise DatasetNotFound(location=str(pinned.location)) from failure.cause
@@ -182,7 +183,7 @@ def latest(pinned: PinnedDataset) -> PinnedDataset:
     if newest < pinned.version:
         raise _fewer_versions(pinned)
     with translate_errors(pinned.location):
-        dataset = _checkout(pinned.dataset, pinned.location, pinned.branch, None)
+        dataset = _checkout(pinned.dataset, pinned.storage, pinned.branch, None)
     return pinned.at(dataset)
 
 
@@ -201,7 +202,7 @@ def at_version(pinned: PinnedDataset, version: int) -> PinnedDataset:
     pinned.check_not_stale()
     version = parse_version(version, location=pinned.location, branch=pinned.branch)
     with translate_errors(pinned.location):
-        dataset = _checkout(pinned.dataset, pinned.location, pinned.branch, version)
+        dataset = _checkout(pinned.dataset, pinned.storage, pinned.branch, version)
         check_named_files(pinned.storage, pinned.branch, dataset)
     return pinned.at(dataset)
 
@@ -222,7 +223,8 @@ def versions(pinned: PinnedDataset) -> list[int]:
     """List the versions of the lineage that are left, oldest first."""
     pinned.guard.check()
     with translate_errors(pinned.location):
-        return sorted(entry["version"] for entry in pinned.dataset.version_refs())
+        listed = run_watched(pinned.storage, lambda: list(pinned.dataset.version_refs()))
+    return sorted(entry["version"] for entry in listed)
 
 
 def damaged_versions(pinned: PinnedDataset, among: Iterable[int]) -> list[int]:
@@ -246,11 +248,14 @@ def _open_main(storage: Storage, version: int | None, session: Any) -> LanceData
         raise _nothing_there(storage)
     try:
         with recognize_failures():
-            dataset = LanceDataset(
-                location.uri,
-                version=version,
-                storage_options=storage.lance_options,
-                session=session,
+            dataset = run_watched(
+                storage,
+                lambda: LanceDataset(
+                    location.uri,
+                    version=version,
+                    storage_options=storage.lance_options,
+                    session=session,
+                ),
             )
     except LanceFailure as failure:
         if failure.symptom in _ABSENT:
@@ -266,12 +271,13 @@ def _open_main(storage: Storage, version: int | None, session: Any) -> LanceData
 
 
 def _checkout(
-    opened: LanceDataset, location: Location, branch: str | None, version: int | None
+    opened: LanceDataset, storage: Storage, branch: str | None, version: int | None
 ) -> LanceDataset:
     """Check out a lineage."""
+    location = storage.location
     try:
         with recognize_failures():
-            dataset = opened.checkout_version((branch, version))
+            dataset = run_watched(storage, lambda: opened.checkout_version((branch, version)))
     except LanceFailure as failure:
         if version is not None and failure.symptom in _ABSENT:
             raise _no_version(location, branch, version) from failure.cause

@@ -32,6 +32,7 @@ from omnigraph_l1._lance.lance_schemas import column_identities, columns_of
 from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_first
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import all_names, read_object, translate_os_errors
 from omnigraph_l1._text_encoding import decode_json, encode_json, is_text, readable
 from omnigraph_l1.errors import (
@@ -192,7 +193,7 @@ def count_rows(pinned: PinnedDataset) -> int:
     """Count all rows."""
     pinned.guard.check()
     with translate_errors(pinned.location):
-        return int(pinned.dataset.count_rows())
+        return int(run_watched(pinned.storage, pinned.dataset.count_rows))
 
 
 @attrs.frozen
@@ -248,7 +249,7 @@ def list_indexes(pinned: PinnedDataset) -> dict[str, IndexInfo]:
     present = physical_rows(pinned)
     found = {}
     with translate_errors(pinned.location):
-        for description in pinned.dataset.describe_indices():
+        for description in run_watched(pinned.storage, pinned.dataset.describe_indices):
             covered = {n for part in description.segments for n in part.fragment_ids}
             found[description.name] = IndexInfo(
                 name=description.name,

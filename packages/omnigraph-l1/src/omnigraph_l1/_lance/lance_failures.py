@@ -153,6 +153,7 @@ _ERRNO = {
     errno.ENFILE: Symptom.EXHAUSTED,
     errno.ENOMEM: Symptom.EXHAUSTED,
     errno.EIO: Symptom.EXHAUSTED,
+    errno.ETIMEDOUT: Symptom.UNREACHABLE,
 }
 
 
@@ -192,7 +193,8 @@ def parse_conflict(error: BaseException) -> tuple[TransactionKind, TransactionKi
 
 def words(error: BaseException) -> str:
     """Lance's words on one line, without the positions in its source code, and without secrets."""
-    return " ".join(_NOISE.sub("", strip_body(str(error))).split()).rstrip(",. ")
+    said = error.strerror if isinstance(error, TimeoutError) else str(error)
+    return " ".join(_NOISE.sub("", strip_body(said or "")).split()).rstrip(",. ")
 
 
 _STORAGE_ERRORS: Final[Mapping[Symptom | None, type[StorageError]]] = {

@@ -28,6 +28,7 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
 )
 from omnigraph_l1._storage.location import Location
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._text_encoding import is_text, readable
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidFilter, L1Error
 from omnigraph_l1.row_addresses import ADDRESS, fragment_of
@@ -92,7 +93,7 @@ def scan(
     }
     try:
         with recognize_failures():
-            reader = pinned.dataset.scanner(
+            scanner = pinned.dataset.scanner(
                 columns=columns,
                 filter=filter,
                 with_row_id=with_row_id,
@@ -102,7 +103,8 @@ def scan(
                 strict_batch_size=full_batches,
                 use_scalar_index=use_index,
                 **counts,
-            ).to_reader()
+            )
+            reader = run_watched(pinned.storage, scanner.to_reader)
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
     return pa.RecordBatchReader.from_batches(reader.schema, _batches(pinned, filter, reader))
@@ -170,7 +172,7 @@ def count_matches(pinned: PinnedDataset, filter: str) -> int:  # noqa: A002
     filter = parse_filter(filter, location=pinned.location)  # noqa: A001
     try:
         with recognize_failures():
-            return int(pinned.dataset.count_rows(filter))
+            return int(run_watched(pinned.storage, lambda: pinned.dataset.count_rows(filter)))
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
 
@@ -182,7 +184,7 @@ def matches_by_index(pinned: PinnedDataset, filter: str, most: int) -> dict[int,
     try:
         with recognize_failures():
             scanner = pinned.dataset.scanner(columns=[], filter=filter, with_row_address=True)
-            served = _BY_INDEX in scanner.explain_plan()
+            served = _BY_INDEX in run_watched(pinned.storage, scanner.explain_plan)
     except LanceFailure as failure:
         raise _failed_read(pinned, filter, failure) from failure.cause
     if not served:
@@ -208,7 +210,7 @@ def _batches(
         pinned.guard.check()
         try:
             with recognize_failures():
-                batch = reader.read_next_batch()
+                batch = run_watched(pinned.storage, reader.read_next_batch)
         except StopIteration:
             return
         except LanceFailure as failure:

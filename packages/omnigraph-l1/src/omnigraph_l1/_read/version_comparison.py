@@ -15,6 +15,7 @@ import pyarrow as pa
 from omnigraph_l1._dataset.argument_checks import parse_version
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._lance.lance_failures import translate_errors
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._text_encoding import decode_json
 from omnigraph_l1.errors import InvalidRequest
 
@@ -65,13 +66,18 @@ class Delta:
         pinned = self._pinned
         pinned.guard.check()
         with translate_errors(pinned.location):
-            reader = choose(pinned.dataset.delta(begin_version=self.begin, end_version=self.end))
+            reader = run_watched(
+                pinned.storage,
+                lambda: choose(
+                    pinned.dataset.delta(begin_version=self.begin, end_version=self.end)
+                ),
+            )
 
         def batches() -> Iterator[pa.RecordBatch]:
             while True:
                 try:
                     with translate_errors(pinned.location):
-                        batch = reader.read_next_batch()
+                        batch = run_watched(pinned.storage, reader.read_next_batch)
                 except StopIteration:
                     return
                 yield batch

@@ -25,6 +25,7 @@ from omnigraph_l1._lance.transaction_records import (
 )
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, parse_name
 from omnigraph_l1._storage.location import Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import list_objects, read_object
 from omnigraph_l1._transaction_kinds import TransactionKind
 from omnigraph_l1.errors import InvalidRequest, StorageError
@@ -113,7 +114,10 @@ def _read(pinned: PinnedDataset, version: int) -> VersionRecord:
     problem: str | None = None
     try:
         with recognize_failures():
-            opened = pinned.dataset.checkout_version((pinned.branch, version))
+            opened = run_watched(
+                pinned.storage,
+                lambda: pinned.dataset.checkout_version((pinned.branch, version)),
+            )
             # Lance gives the time of this machine's zone, without saying so.
             timestamp: Any = opened.get_version()["timestamp"]  # its stub allows a number
             committed_at = timestamp.astimezone(timezone.utc)
@@ -150,7 +154,8 @@ def _record(pinned: PinnedDataset, opened: LanceDataset) -> Record | None:
     )
     shown = None
     try:
-        shown = read_transaction(opened, opened.version)
+        with recognize_failures():
+            shown = run_watched(pinned.storage, lambda: read_transaction(opened, opened.version))
     except LanceFailure as failure:
         if failure.symptom is not None:
             raise

@@ -23,6 +23,7 @@ from omnigraph_l1._storage.location import Storage
 from omnigraph_l1._storage.storage_options import parse_seconds
 from omnigraph_l1._storage.store_failures import strip_body
 from omnigraph_l1._text_encoding import new_ulid
+from omnigraph_l1.deadlines import DYNAMODB_SECONDS
 from omnigraph_l1.errors import (
     AccessDenied,
     InvalidStorageOptions,
@@ -48,7 +49,6 @@ _NO_TABLE: Final = "ResourceNotFoundException"
 _MISFIT: Final = "ValidationException"
 _NO_KEY: Final = {"base_uri": {"S": "omnigraph clock"}, "version": {"N": "0"}}
 _NOT_DONE: Final = 500
-_LONGEST_REQUEST: Final = 10.0
 _TIME_IS_GOOD: Final = 60.0
 _CLOCK_WAS_SET: Final = 1.0
 
@@ -255,7 +255,7 @@ def _client(storage: Storage) -> Any:
             remedy="Install omnigraph-l1[dynamodb].",
         ) from error
     options = storage.lance_options
-    longest = min(parse_seconds(options["timeout"]), _LONGEST_REQUEST)
+    longest = min(parse_seconds(options["timeout"]), DYNAMODB_SECONDS)
     config = Config(
         retries={"total_max_attempts": 1},  # the caller recognises its own write, boto3 does not
         connect_timeout=parse_seconds(options["connect_timeout"]),

@@ -49,14 +49,13 @@ from omnigraph_l1._storage.contained_paths import (
 from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
 from omnigraph_l1._storage.stored_objects import sync_directories, sync_with_parents
 from omnigraph_l1._text_encoding import new_ulid
+from omnigraph_l1.deadlines import LOCK_SECONDS
 from omnigraph_l1.errors import StorageError, StoreUnavailable, UnsafeStore
 from omnigraph_l1.failpoints import declare, failpoint
 
 __all__ = ["LocalBackend", "directory_lock"]
 
 _LOCK, _SIDE = ".lock", ".side"
-_PATIENCE = 15.0
-"""The lock is held for milliseconds. A holder that takes so long was stopped, or its disk hangs."""
 _SETTLED_SECONDS = 2.0
 """Clocks of file systems tick as slowly as that."""
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -78,7 +77,9 @@ class LocalBackend:
     attempts = 3
     seconds = 10.0
 
-    def __init__(self, root: Path, below: str, *, flush: bool, patience: float = _PATIENCE) -> None:
+    def __init__(
+        self, root: Path, below: str, *, flush: bool, patience: float = LOCK_SECONDS
+    ) -> None:
         self._root = root
         self._directory = root / below if below else root
         self._flush = flush

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnigraph_l1._refs.condition_probe import probe_conditions
 from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost, Stored
 from omnigraph_l1._refs.ref_document import SUFFIX
 from omnigraph_l1._storage.location import Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.storage_options import parse_seconds
 from omnigraph_l1._storage.store_failures import (
     Failure,
@@ -36,13 +37,14 @@ from omnigraph_l1._storage.store_failures import (
     words,
 )
 from omnigraph_l1._text_encoding import decode_json, encode_json
+from omnigraph_l1.deadlines import REFS_REQUEST_SECONDS
 from omnigraph_l1.errors import StorageError, UnsafeStore
 from omnigraph_l1.failpoints import declare, failpoint
 
-__all__ = ["StoreBackend"]
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
-_LONGEST_REQUEST = 10.0
-"""Seconds. These documents are small: a store that takes longer is down."""
+__all__ = ["StoreBackend"]
 
 _SENDING = declare("refs.store.sending", "A conditional PUT is about to be sent.")
 _SENT = declare("refs.store.sent", "The reply to a conditional PUT has come, and says done.")
@@ -66,9 +68,7 @@ class StoreBackend:
         """Read the object."""
         store = self._storage.object_store()
         try:
-            found = store.get(file_name)
-            data = bytes(found.bytes())
-            return Stored(data, _token(found.meta))
+            return run_watched(self._storage, lambda: _read(store, file_name))
         except store_errors() as error:
             if failure_kind(error) is Failure.ABSENT:
                 return None
@@ -80,7 +80,8 @@ class StoreBackend:
         store = self._once.object_store()
         failpoint(_SENDING)
         try:
-            done = _token(store.put(file_name, data, mode=mode))
+            put = run_watched(self._once, lambda: store.put(file_name, data, mode=mode))
+            done = _token(put)
         except store_errors() as error:
             kind = failure_kind(error)
             if kind in {Failure.EXISTS, Failure.PRECONDITION}:
@@ -112,7 +113,9 @@ class StoreBackend:
     def _list_objects(self, below: str | None) -> Sequence[Mapping[str, Any]]:
         store = self._storage.object_store()
         try:
-            listed: Sequence[Mapping[str, Any]] = store.list_with_delimiter(below)["objects"]
+            listed: Sequence[Mapping[str, Any]] = run_watched(
+                self._storage, lambda: store.list_with_delimiter(below)["objects"]
+            )
         except store_errors() as error:
             if failure_kind(error) is Failure.ABSENT:
                 return ()
@@ -127,7 +130,7 @@ class StoreBackend:
         """Remove an object unconditionally. For probes only."""
         store = self._storage.object_store()
         try:
-            store.delete(file_name)
+            run_watched(self._storage, lambda: store.delete(file_name))
         except store_errors() as error:
             if failure_kind(error) is not Failure.ABSENT:
                 raise self._failure(error) from harmless(error)
@@ -150,7 +153,12 @@ class StoreBackend:
 
 def _impatient(storage: Storage) -> Storage:
     given = parse_seconds(storage.lance_options["timeout"])
-    return storage.with_options(timeout=f"{round(min(given, _LONGEST_REQUEST) * 1000)}ms")
+    return storage.with_options(timeout=f"{round(min(given, REFS_REQUEST_SECONDS) * 1000)}ms")
+
+
+def _read(store: ObjectStore, file_name: str) -> Stored:
+    found = store.get(file_name)
+    return Stored(bytes(found.bytes()), _token(found.meta))
 
 
 def _token(meta: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ from omnigraph_l1._refs.ref_document import SUFFIX, parse
 from omnigraph_l1._storage.location import Storage
 from omnigraph_l1._storage.store_failures import store_errors
 from omnigraph_l1._text_encoding import decode_json, new_ulid
+from omnigraph_l1.deadlines import DELETE_SECONDS
 from omnigraph_l1.errors import CorruptRef, InvalidRequest, StorageError
 
 __all__ = ["OLD_ENOUGH", "erase_tombstone", "tidy"]
@@ -115,7 +116,6 @@ def _try_conditional_delete(backend: _Tidied) -> bool:
             backend.erase(name)
 
 
-_SECONDS = 10
 _ONLY_OBSTORE_CAN = ("proxy_url", "proxy_ca_certificate", "allow_invalid_certificates")
 _DONE, _REFUSED = {200, 202, 204}, {404, 409, 412}
 
@@ -147,7 +147,7 @@ def _sign_url(storage: Storage, key: str) -> str:
 
     store: Any = storage.object_store()
     try:
-        return obstore.sign(store, "DELETE", key, timedelta(seconds=2 * _SECONDS))
+        return obstore.sign(store, "DELETE", key, timedelta(seconds=2 * DELETE_SECONDS))
     except store_errors() as error:
         raise CannotDelete(type(error).__name__) from None
 
@@ -155,7 +155,7 @@ def _sign_url(storage: Storage, key: str) -> str:
 def _send(url: str, headers: dict[str, str]) -> int:
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
+    connection = kind(parts.hostname or "", parts.port, timeout=DELETE_SECONDS)
     try:
         connection.request("DELETE", f"{parts.path}?{parts.query}", headers=headers)
         reply = connection.getresponse()

@@ -39,8 +39,9 @@ from urllib.parse import quote, unquote
 import attrs
 
 from omnigraph_l1._storage.option_spellings import CLIENT, LANCE_ONLY
-from omnigraph_l1._storage.storage_options import DEFAULTS, OptionValue, resolve_options
+from omnigraph_l1._storage.storage_options import OptionValue, resolve_options
 from omnigraph_l1._text_encoding import is_text, readable
+from omnigraph_l1.deadlines import STORE_OPTIONS
 from omnigraph_l1.errors import InvalidLocation, InvalidStorageOptions, StorageError, UsedAfterFork
 
 if TYPE_CHECKING:
@@ -382,9 +383,9 @@ def _is_for_store(name: str) -> bool:
 
 
 def _retries(options: dict[str, str]) -> dict[str, Any]:
-    timeout = options.get("client_retry_timeout", DEFAULTS["client_retry_timeout"])
+    timeout = options.get("client_retry_timeout", STORE_OPTIONS["client_retry_timeout"])
     return {
-        "max_retries": int(options.get("client_max_retries", DEFAULTS["client_max_retries"])),
+        "max_retries": int(options.get("client_max_retries", STORE_OPTIONS["client_max_retries"])),
         "retry_timeout": timedelta(seconds=int(timeout)),
     }
 

@@ -23,24 +23,12 @@ from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from omnigraph_l1._storage.option_spellings import Family, family_of, known_elsewhere, spellings
+from omnigraph_l1.deadlines import STORE_OPTIONS
 from omnigraph_l1.errors import InvalidStorageOptions
 
-__all__ = ["DEFAULTS", "OptionValue", "parse_seconds", "resolve_options"]
+__all__ = ["OptionValue", "parse_seconds", "resolve_options"]
 
 OptionValue = str | bool | int | float | timedelta | None
-
-DEFAULTS = {
-    "client_max_retries": "3",
-    "client_retry_timeout": "10",
-    "connect_timeout": "2s",
-    "timeout": "30s",
-}
-"""A store that is down is found out in seconds.
-
-Measured: where connections are refused, obstore gives up after 0.6 s and Lance, which tries each
-request six times over, after 5 s; where they hang, after 9 and 52 s (with the defaults of both it
-takes several minutes).
-"""
 
 _TIMES = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _FLAGS = frozenset(
@@ -92,7 +80,7 @@ def resolve_options(
     if location.is_local:
         return {}
     family = family_of(location.scheme)
-    settled = DEFAULTS | _from_environment(family, environ) | named
+    settled = STORE_OPTIONS | _from_environment(family, environ) | named
     if family.prefix == "aws_":
         _resolve_endpoint(settled, named)
         _resolve_region(location, settled, named)

@@ -23,6 +23,7 @@ from obstore.exceptions import BaseError
 
 from omnigraph_l1._storage.contained_paths import read_contained
 from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.store_failures import harmless, store_errors, to_storage_error
 from omnigraph_l1._text_encoding import new_ulid
 from omnigraph_l1.errors import StorageError
@@ -65,7 +66,8 @@ def list_objects(storage: Storage) -> Iterator[StoredObject]:
             raise to_storage_error(error, storage.location) from error
         return
     try:
-        for page in storage.object_store().list():
+        pages = iter(storage.object_store().list())
+        while (page := run_watched(storage, lambda: next(pages, None))) is not None:
             for entry in page:
                 yield StoredObject(
                     name=str(entry["path"]),
@@ -85,7 +87,7 @@ def remove_object(storage: Storage, name: str) -> None:
         if storage.location.is_local:
             (storage.location.local_path / name).unlink(missing_ok=True)
         else:
-            storage.object_store().delete(name)
+            run_watched(storage, lambda: storage.object_store().delete(name))
     except FileNotFoundError:
         return
     except OSError as error:
@@ -102,8 +104,8 @@ def time_of_store(storage: Storage) -> datetime:
     name = f"{new_ulid()}.{_CLOCK}"
     store = storage.object_store()
     try:
-        store.put(name, b"")
-        return store.head(name)["last_modified"]
+        run_watched(storage, lambda: store.put(name, b""))
+        return run_watched(storage, lambda: store.head(name)["last_modified"])
     except store_errors() as error:
         raise to_storage_error(error, storage.location) from harmless(error)
     finally:
@@ -157,10 +159,12 @@ def read_object(storage: Storage, name: str) -> bytes | None:
         except OSError as error:
             raise to_storage_error(error, storage.location) from error
     try:
-        return bytes(obstore.get(storage.object_store(), name).bytes())
+        return run_watched(
+            storage, lambda: bytes(obstore.get(storage.object_store(), name).bytes())
+        )
     except FileNotFoundError:
         return None
-    except BaseError as error:
+    except (BaseError, TimeoutError) as error:
         raise to_storage_error(error, storage.location) from harmless(error)
 
 
@@ -186,10 +190,10 @@ def _names(storage: Storage, looked_at: int | None) -> list[str]:
         except OSError as error:
             raise to_storage_error(error, storage.location) from error
     try:
-        listing = obstore.list_with_delimiter(storage.object_store())
+        listing = run_watched(storage, lambda: obstore.list_with_delimiter(storage.object_store()))
     except FileNotFoundError:
         return []
-    except BaseError as error:
+    except (BaseError, TimeoutError) as error:
         raise to_storage_error(error, storage.location) from harmless(error)
     names = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
     return sorted(names)

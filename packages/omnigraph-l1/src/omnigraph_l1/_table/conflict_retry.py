@@ -14,6 +14,7 @@ import attrs
 
 from omnigraph_l1._events import emit
 from omnigraph_l1._table.table import Table
+from omnigraph_l1.deadlines import CONFLICT_RETRY_SECONDS
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 from omnigraph_l1.retry_policy import RetryPolicy
 
@@ -28,7 +29,7 @@ def retry_conflicts(
     change: Callable[[Table], _T],
     *,
     attempts: int = 100,
-    within: float = 60.0,
+    within: float = CONFLICT_RETRY_SECONDS,
 ) -> _T:
     """Return what ``change`` gives on the handle, or on the newest one after a commit that it met.
 

@@ -31,6 +31,7 @@ from omnigraph_l1._dataset.pinned_dataset import (
 )
 from omnigraph_l1._events import time_event
 from omnigraph_l1._lance.lance_failures import translate_errors
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._text_encoding import is_text, new_ulid
 from omnigraph_l1._write.table_commit import (
     CommitResult,
@@ -147,7 +148,8 @@ def _find_index(pinned: PinnedDataset, name: str) -> IndexInfo:
 
 def _parts(pinned: PinnedDataset, name: str, rows: Mapping[int, int]) -> list[_Part]:
     with translate_errors(pinned.location):
-        (description,) = (d for d in pinned.dataset.describe_indices() if d.name == name)
+        known = run_watched(pinned.storage, pinned.dataset.describe_indices)
+        (description,) = (d for d in known if d.name == name)
     return [
         _Part(
             uuid=segment.uuid,
@@ -176,16 +178,22 @@ def _replace_parts(
     ):
         # Lance refuses to build a part under a name that is taken.
         building = pinned.copy_handle()
-        built = building.create_index_uncommitted(
-            column,
-            kind.value,
-            name=f"{name}-{new_ulid()}",
-            fragment_ids=fragments,
-            **_index_options(pinned, kind, fragments),
+        built = run_watched(
+            pinned.storage,
+            lambda: building.create_index_uncommitted(
+                column,
+                kind.value,
+                name=f"{name}-{new_ulid()}",
+                fragment_ids=fragments,
+                **_index_options(pinned, kind, fragments),
+            ),
         )
         if kind is IndexKind.INVERTED:
             # Until it is merged with itself Lance has its files in a folder where it does not look.
-            built = building.merge_existing_index_segments([built])
+            segments = [built]
+            built = run_watched(
+                pinned.storage, lambda: building.merge_existing_index_segments(segments)
+            )
         part = dataclasses.replace(built, name=name)
     folder = Path("_indices") / part.uuid
     flush_files(pinned, (folder / file.path for file in part.files or ()))
@@ -213,7 +221,8 @@ def _commit_parts(
     pinned: PinnedDataset, name: str, added: Sequence[Index], removed: Sequence[_Part]
 ) -> CommitResult:
     prepare_to_write(pinned)
-    fields = [f.fields for f in pinned.dataset.describe_indices() if f.name == name]
+    known = run_watched(pinned.storage, pinned.dataset.describe_indices)
+    fields = [f.fields for f in known if f.name == name]
     gone = [
         Index(
             uuid=part.uuid,

@@ -29,6 +29,7 @@ from omnigraph_l1._lance.lance_failures import (
     translate_errors,
 )
 from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import (
     first_names,
     sync_below,
@@ -97,7 +98,8 @@ def _is_unmarked(storage: Storage) -> bool:
 def _configure(storage: Storage, settings: Any) -> None:
     try:
         with recognize_failures():
-            _open(storage).update_config(settings)
+            dataset = _open(storage)
+            run_watched(storage, lambda: dataset.update_config(settings))
     except LanceFailure as failure:
         with translate_errors(storage.location):
             if not settings.items() <= _open(storage).config().items():
@@ -106,7 +108,7 @@ def _configure(storage: Storage, settings: Any) -> None:
 
 def _open(storage: Storage) -> LanceDataset:
     options = storage.lance_options
-    return LanceDataset(storage.location.uri, storage_options=options)
+    return run_watched(storage, lambda: LanceDataset(storage.location.uri, storage_options=options))
 
 
 class _Exists(Exception):
@@ -117,18 +119,21 @@ def _write_empty(storage: Storage, schema: pa.Schema) -> None:
     location = storage.location
     try:
         with recognize_failures():
-            made: Any = lance.write_dataset(
-                schema.empty_table(),
-                location.uri,
-                mode="create",
-                storage_options=storage.lance_options,
-                data_storage_version=_STORAGE_VERSION,
-                enable_stable_row_ids=True,
-                enable_v2_manifest_paths=True,
+            made: Any = run_watched(
+                storage,
+                lambda: lance.write_dataset(
+                    schema.empty_table(),
+                    location.uri,
+                    mode="create",
+                    storage_options=storage.lance_options,
+                    data_storage_version=_STORAGE_VERSION,
+                    enable_stable_row_ids=True,
+                    enable_v2_manifest_paths=True,
+                ),
             )
             if made.version != 1:
                 # Lance put it on top of what another made at the same time: give that one back.
-                made.checkout_version(made.version - 1).restore()
+                run_watched(storage, lambda: made.checkout_version(made.version - 1).restore())
                 raise _Exists
     except LanceFailure as failure:
         if failure.symptom in {Symptom.DATASET_EXISTS, Symptom.TORN}:

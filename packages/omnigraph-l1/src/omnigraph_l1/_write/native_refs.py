@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -33,6 +34,7 @@ from omnigraph_l1._lance.lance_failures import (
     translate_errors,
 )
 from omnigraph_l1._storage.contained_paths import check_tree
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import (
     list_objects,
     remove_object,
@@ -123,16 +125,22 @@ def fork(pinned: PinnedDataset, name: str, *, fresh: bool) -> PinnedDataset:
     with time_event("fork", location=str(location), branch=name, start=pinned.version):
         try:
             with recognize_failures():
-                dataset = pinned.copy_handle().create_branch(
-                    name,
-                    (pinned.branch, pinned.version),
-                    storage_options=pinned.storage.lance_options,
+                moving = pinned.copy_handle()
+                dataset = run_watched(
+                    pinned.storage,
+                    lambda: moving.create_branch(
+                        name,
+                        (pinned.branch, pinned.version),
+                        storage_options=pinned.storage.lance_options,
+                    ),
                 )
         except LanceFailure as failure:
             if not (fresh and _is_listed(pinned, name)):
                 raise _fork_error(pinned, name, failure) from failure.cause
             with translate_errors(location):
-                dataset = pinned.dataset.checkout_version((name, None))
+                dataset = run_watched(
+                    pinned.storage, lambda: pinned.dataset.checkout_version((name, None))
+                )
     failpoint(_FORKED)
     if pinned.flushes:
         with translate_os_errors(location):
@@ -196,7 +204,8 @@ def delete_branch(pinned: PinnedDataset, name: str) -> None:
     for attempt in _LISTINGS.tries():
         try:
             with recognize_failures():
-                pinned.copy_handle().branches.delete(name)
+                branches = pinned.copy_handle().branches
+                run_watched(pinned.storage, partial(branches.delete, name))
         except LanceFailure as failure:
             location = str(pinned.location)
             if failure.symptom is Symptom.REF_MISSING and attempt.number == 1:
@@ -236,7 +245,8 @@ def create_tag(pinned: PinnedDataset, name: str) -> TagInfo:
     prepare_to_write(pinned)
     try:
         with recognize_failures():
-            pinned.copy_handle().tags.create(name, (pinned.branch, pinned.version))
+            tags = pinned.copy_handle().tags
+            run_watched(pinned.storage, lambda: tags.create(name, (pinned.branch, pinned.version)))
     except LanceFailure as failure:
         if failure.symptom is Symptom.REF_EXISTS:
             raise TagExists(location=str(pinned.location), tag=name) from failure.cause
@@ -264,7 +274,8 @@ def delete_tag(pinned: PinnedDataset, name: str) -> None:
     check_version_store(pinned)
     try:
         with recognize_failures():
-            pinned.copy_handle().tags.delete(name)
+            tags = pinned.copy_handle().tags
+            run_watched(pinned.storage, lambda: tags.delete(name))
     except LanceFailure as failure:
         if failure.symptom in {Symptom.REF_MISSING, Symptom.MISSING}:
             raise UnknownTag(location=str(pinned.location), tag=name) from failure.cause
@@ -279,7 +290,7 @@ def _listing(
     for attempt in _LISTINGS.tries():
         try:
             with recognize_failures():
-                return look(pinned.dataset)
+                return run_watched(pinned.storage, lambda: look(pinned.dataset))
         except LanceFailure as failure:
             if failure.symptom not in {Symptom.MISSING, Symptom.REF_MISSING}:
                 raise failure.at(pinned.location) from failure.cause

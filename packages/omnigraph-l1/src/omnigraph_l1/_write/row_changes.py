@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -24,6 +25,7 @@ from omnigraph_l1._lance.lance_failures import translate_errors
 from omnigraph_l1._lance.lance_schemas import columns_of
 from omnigraph_l1._lance.private_hooks import row_id_metadata, serialize_row_ids
 from omnigraph_l1._read.deletion_vectors import deleted_rows, read_deletions
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._text_encoding import decode_json, encode_json
 from omnigraph_l1._write.schema_check import ArrowData
 from omnigraph_l1._write.staged_changes import (
@@ -217,9 +219,11 @@ def _mark(pinned: PinnedDataset, number: int, places: Any) -> Marked:
         was = _fragment_state(pinned, number)
         remaining = None
         if fragment is not None and was is not None:
-            alive = fragment.count_rows()
+            alive = run_watched(pinned.storage, fragment.count_rows)
             if len(places) <= alive and places[-1] < fragment.physical_rows:
-                remaining = fragment.delete_rows(places.tolist())
+                remaining = run_watched(
+                    pinned.storage, partial(fragment.delete_rows, places.tolist())
+                )
                 left = 0 if remaining is None else remaining.num_rows
                 if alive - left == len(places):
                     deletions = None if remaining is None else _deletion_file(remaining)
@@ -254,7 +258,10 @@ def _changed_twice_error(pinned: PinnedDataset, key: str, number: int, places: A
     addresses = address_of(number, np.unique(places)[:_SHOWN].astype(np.uint64))
     listed = ",".join(map(str, addresses.tolist()))
     with translate_errors(pinned.location):
-        found = pinned.dataset.to_table(columns=[key], filter=f"_rowaddr IN ({listed})")
+        found = run_watched(
+            pinned.storage,
+            lambda: pinned.dataset.to_table(columns=[key], filter=f"_rowaddr IN ({listed})"),
+        )
     shown = ", ".join(map(repr, sorted(found.column(key).to_pylist())))
     problem = DataProblem(key, f"stands more than once with {shown}")
     return InvalidData(location=str(pinned.location), problems=(problem,))

@@ -32,6 +32,7 @@ from omnigraph_l1._lance.lance_failures import (
 from omnigraph_l1._lance.lance_schemas import columns_of
 from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1._text_encoding import encode_json
 from omnigraph_l1._write.schema_check import ArrowData, CheckedData, check_data
@@ -125,7 +126,7 @@ def describe_overwrite(
     """Describe the replacement of all rows by fragments that are written already."""
     operation = LanceOperation.Overwrite(pinned.dataset.lance_schema, fragments)
     with translate_errors(pinned.location):
-        replaced = pinned.dataset.count_rows()
+        replaced = run_watched(pinned.storage, pinned.dataset.count_rows)
     return describe_change(
         pinned,
         "overwrite",
@@ -147,12 +148,14 @@ def stage_upsert(pinned: PinnedDataset, data: ArrowData, key: str) -> Staged:
         data, pinned.dataset.schema, location=pinned.location, key=key, may_lack_nullable=True
     )
     with _reading(fitted, pinned.location):
-        transaction, counts = (
+        merge = (
             pinned.dataset.merge_insert(key)
             .when_matched_update_all()
             .when_not_matched_insert_all()
             .conflict_retries(0)
-            .execute_uncommitted(fitted.reader)
+        )
+        transaction, counts = run_watched(
+            pinned.storage, lambda: merge.execute_uncommitted(fitted.reader)
         )
     fitted.refuse_repeated_keys()
     return describe_change(
@@ -377,7 +380,10 @@ def _write(pinned: PinnedDataset, data: ArrowData) -> tuple[list[FragmentMetadat
     pinned.check_not_stale()
     fitted = check_data(data, pinned.dataset.schema, location=pinned.location)
     with _reading(fitted, pinned.location):
-        fragments = lance.fragment.write_fragments(fitted.reader, pinned.dataset, mode="append")
+        fragments = run_watched(
+            pinned.storage,
+            lambda: lance.fragment.write_fragments(fitted.reader, pinned.dataset, mode="append"),
+        )
     return list(fragments), fitted.rows
 
 

@@ -19,6 +19,7 @@ from omnigraph_l1._dataset.argument_checks import parse_filter
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._lance.lance_failures import LanceFailure, Symptom, recognize_failures
 from omnigraph_l1._read.row_reader import column_name, key_filters, parse_keys
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._write.staged_changes import Staged, describe_change
 from omnigraph_l1.errors import CorruptDataset, InvalidFilter
 from omnigraph_l1.row_addresses import fragment_of, offset_of
@@ -36,7 +37,7 @@ def stage_delete(pinned: PinnedDataset, predicate: str) -> Staged:
         with recognize_failures():
             scanner = pinned.dataset.scanner(columns=[], filter=predicate, with_row_address=True)
             addresses = (batch["_rowaddr"] for batch in scanner.to_batches())
-            return _stage(pinned, addresses, predicate)
+            return run_watched(pinned.storage, lambda: _stage(pinned, addresses, predicate))
     except LanceFailure as failure:
         if failure.symptom is Symptom.BAD_REQUEST:
             raise InvalidFilter(
@@ -64,7 +65,8 @@ def stage_delete_keys(pinned: PinnedDataset, key: str, values: Iterable[Any]) ->
 
     try:
         with recognize_failures():
-            return _stage(pinned, matching(), f"{column_name(key)} is one of {len(wanted)} values")
+            said = f"{column_name(key)} is one of {len(wanted)} values"
+            return run_watched(pinned.storage, lambda: _stage(pinned, matching(), said))
     except LanceFailure as failure:
         raise failure.at(pinned.location) from failure.cause
 

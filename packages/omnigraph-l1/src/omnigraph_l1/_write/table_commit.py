@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 import attrs
@@ -41,6 +42,7 @@ from omnigraph_l1._dataset.pinned_dataset import (
 from omnigraph_l1._events import emit, time_event
 from omnigraph_l1._lance.lance_failures import LanceFailure, Symptom, recognize_failures
 from omnigraph_l1._lance.transaction_records import read_transaction, same_change
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1._text_encoding import is_text
 from omnigraph_l1._transaction_kinds import Resolution, TransactionKind
@@ -153,14 +155,14 @@ def cas_merge(pinned: PinnedDataset, data: ArrowData, *, key: str, write_id: str
     ) as event:
         try:
             with recognize_failures():
-                (
+                merge = (
                     moving.merge_insert(key)
                     .when_matched_update_all()
                     .when_not_matched_insert_all()
                     .conflict_retries(0)
                     .use_index(use_index=False)
-                    .execute(rows)
                 )
+                run_watched(pinned.storage, lambda: merge.execute(rows))
         except LanceFailure as failure:
             raise commit_error(
                 pinned, "merge", failure, write_id, ours=TransactionKind.UPDATE
@@ -278,11 +280,14 @@ def commit_once(pinned: PinnedDataset, transaction: Transaction, operation: str)
     """Commit on what is pinned; on a failure, find out what became of it."""
     try:
         with recognize_failures():
-            return LanceDataset.commit(
-                pinned.dataset,
-                transaction,
-                storage_options=pinned.storage.lance_options,
-                max_retries=0,
+            return run_watched(
+                pinned.storage,
+                lambda: LanceDataset.commit(
+                    pinned.dataset,
+                    transaction,
+                    storage_options=pinned.storage.lance_options,
+                    max_retries=0,
+                ),
             )
     except LanceFailure as failure:
         between: dict[int, Transaction] = {}
@@ -314,7 +319,7 @@ def _find_own(
     try:
         head = latest(pinned)
         for version in range(head.version, pinned.version, -1):
-            found = _read(head.dataset, version)
+            found = _read(head, version)
             if found is None:
                 continue
             between[version] = found
@@ -322,7 +327,10 @@ def _find_own(
                 continue
             if same_change(found, transaction):
                 with recognize_failures():
-                    return head.dataset.checkout_version((pinned.branch, version))
+                    return run_watched(
+                        pinned.storage,
+                        partial(head.dataset.checkout_version, (pinned.branch, version)),
+                    )
             used_in = version
     except (L1Error, LanceFailure) as error:
         if failure.resolution is not None:
@@ -341,9 +349,10 @@ def _find_own(
     return None
 
 
-def _read(dataset: LanceDataset, version: int) -> Transaction | None:
+def _read(head: PinnedDataset, version: int) -> Transaction | None:
     try:
-        return read_transaction(dataset, version)
+        with recognize_failures():
+            return run_watched(head.storage, lambda: read_transaction(head.dataset, version))
     except LanceFailure as failure:
         if failure.symptom in {Symptom.VERSION_MISSING, Symptom.DATASET_MISSING}:
             return None  # cleaned away, so long after that it cannot be ours

@@ -8,10 +8,12 @@ given, never by age, because what a graph has pinned is often not the newest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
+from lance import LanceDataset
 from lance.optimize import Compaction
 
 from omnigraph_l1._dataset.argument_checks import parse_count, parse_list, parse_version
@@ -29,6 +31,7 @@ from omnigraph_l1._lance.lance_failures import (
 from omnigraph_l1._lance.private_hooks import file_name, original_fragments
 from omnigraph_l1._lance.version_files import newest_first
 from omnigraph_l1._storage.contained_paths import check_tree
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1._transaction_kinds import TransactionKind
 from omnigraph_l1._write.native_refs import list_branches, list_tags
@@ -79,19 +82,21 @@ def compact(pinned: PinnedDataset, *, target_rows: int, drop_deleted: bool = Tru
     with time_event("compact", location=str(pinned.location), branch=pinned.branch) as event:
         with translate_errors(pinned.location):
             kept = _covered_by_inherited(pinned)
-            planned = Compaction.plan(pinned.dataset, options).tasks
+            planned = run_watched(
+                pinned.storage, lambda: Compaction.plan(pinned.dataset, options).tasks
+            )
             tasks = [task for task in planned if kept.isdisjoint(f.id for f in task.fragments)]
-            rewrites = [task.execute(pinned.dataset) for task in tasks]
+            rewrites = [
+                run_watched(pinned.storage, partial(task.execute, pinned.dataset)) for task in tasks
+            ]
         if not rewrites:
             return unchanged_result(pinned, "")
         written = [fragment for rewrite in rewrites for fragment in rewrite.new_fragments]
         flush_files(pinned, (Path("data") / f.path for part in written for f in part.files))
         failpoint(_REWRITTEN)
-        moving = pinned.copy_handle()
         try:
             with recognize_failures():
-                Compaction.commit(moving, rewrites)
-                moving = moving.checkout_version((pinned.branch, moving.version))
+                moving = run_watched(pinned.storage, lambda: _commit(pinned, rewrites))
         except LanceFailure as failure:
             raise commit_error(
                 pinned, "compaction", failure, "", ours=TransactionKind.REWRITE
@@ -115,6 +120,12 @@ def compact(pinned: PinnedDataset, *, target_rows: int, drop_deleted: bool = Tru
     )
 
 
+def _commit(pinned: PinnedDataset, rewrites: list[Any]) -> LanceDataset:
+    moving = pinned.copy_handle()
+    Compaction.commit(moving, rewrites)
+    return moving.checkout_version((pinned.branch, moving.version))
+
+
 def _covered_by_inherited(pinned: PinnedDataset) -> set[int]:
     """Return the fragments whose index a branch has from its parent, in files of the parent.
 
@@ -123,7 +134,7 @@ def _covered_by_inherited(pinned: PinnedDataset) -> set[int]:
     """
     return {
         number
-        for description in pinned.dataset.describe_indices()
+        for description in run_watched(pinned.storage, pinned.dataset.describe_indices)
         for part in description.segments
         if part.base_id is not None
         for number in part.fragment_ids
@@ -136,7 +147,10 @@ def explain_removal(pinned: PinnedDataset, versions: Iterable[int]) -> Removed:
     pinned.guard.check()
     try:
         with recognize_failures():
-            explained = pinned.dataset.explain_cleanup_old_versions(versions=wanted or [_NEVER])
+            explained = run_watched(
+                pinned.storage,
+                lambda: pinned.dataset.explain_cleanup_old_versions(versions=wanted or [_NEVER]),
+            )
     except LanceFailure as failure:
         if failure.symptom is Symptom.VERSION_TAGGED:
             raise _tagged_error(pinned, wanted) from failure.cause
@@ -176,7 +190,10 @@ def _clean(pinned: PinnedDataset, wanted: list[int]) -> Removed:
         for attempt in _CLEANUPS.tries():
             try:
                 with recognize_failures():
-                    stats = pinned.dataset.cleanup_old_versions(versions=wanted)
+                    stats = run_watched(
+                        pinned.storage,
+                        lambda: pinned.dataset.cleanup_old_versions(versions=wanted),
+                    )
             except LanceFailure as failure:
                 if failure.symptom is Symptom.VERSION_TAGGED:
                     raise _tagged_error(pinned, wanted) from failure.cause

@@ -21,6 +21,7 @@ from omnigraph_l1._dataset.pinned_dataset import Durability
 from omnigraph_l1._events import time_event
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, parse_name
 from omnigraph_l1._storage.location import Location, Storage
+from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.store_failures import harmless, to_storage_error
 from omnigraph_l1._storage.stored_objects import (
     list_objects,
@@ -117,10 +118,12 @@ def _rename(storage: Storage, folder: Storage, version: int) -> None:
 
 def _create(folder: Storage, name: str, content: bytes) -> None:
     try:
-        obstore.put(folder.object_store(), name, content, mode="create")
+        run_watched(
+            folder, lambda: obstore.put(folder.object_store(), name, content, mode="create")
+        )
     except AlreadyExistsError:
         raise FileExistsError(name) from None
-    except BaseError as error:
+    except (BaseError, TimeoutError) as error:
         raise to_storage_error(error, folder.location) from harmless(error)
 
 

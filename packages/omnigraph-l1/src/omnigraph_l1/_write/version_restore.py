@@ -24,6 +24,7 @@ from omnigraph_l1._write.table_commit import (
     flushed_note,
     prepare_to_write,
 )
+from omnigraph_l1.deadlines import RESTORE_SECONDS
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l1.retry_policy import RetryPolicy
@@ -32,7 +33,7 @@ __all__ = ["restore"]
 
 _VISIBLE = declare("l1.restore.visible", "the restored version is visible, but not yet flushed")
 
-_POLICY = RetryPolicy(seconds=30.0, first_pause=0.005, longest_pause=0.25)
+_POLICY = RetryPolicy(seconds=RESTORE_SECONDS, first_pause=0.005, longest_pause=0.25)
 _UNMARKED = 1
 """The version of a dataset whose config does not say yet what decides its versions."""
 

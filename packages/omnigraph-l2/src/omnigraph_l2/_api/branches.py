@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 import attrs
 
@@ -32,6 +32,7 @@ from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._merge.merge_result import MergeResult, MergeStrategy
 from omnigraph_l2._merge.merger import Merger, author_of
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import (
@@ -58,7 +59,6 @@ from omnigraph_l2.errors import (
 
 __all__ = ["Branch", "Branches", "RunsAtWork"]
 
-_CLOSING_SECONDS: Final = 60.0
 
 _CLOSED = declare("l2.branch.closed", "nothing can be published on the branch; its name is there")
 _POINTED = declare("l2.branch.pointed", "the pointer is there: so is the branch")
@@ -109,12 +109,14 @@ class Branches:
     _merger: Callable[[str, MergeStrategy], Merger]
     _actor: str | None
 
-    def create(self, name: str, source: str | int | Snapshot = MAIN) -> Branch:
+    def create(
+        self, name: str, source: str | int | Snapshot = MAIN, *, timeout: float = OPERATION_SECONDS
+    ) -> Branch:
         """Start a branch: at the head of another, a tag, a commit (by id), or a snapshot.
 
         A number is a version of main.
         """
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if name == MAIN:
                 raise BranchExists(branch=name)
             native = native_name(name)
@@ -148,10 +150,10 @@ class Branches:
             failpoint(_POINTED)
             return _of_pointer(pointer)
 
-    def list(self) -> list[Branch]:
+    def list(self, *, timeout: float = OPERATION_SECONDS) -> list[Branch]:
         """List all branches by name, main first. Internal ones are left out."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             pointers = self._listing.pointers()
             found = [_of_pointer(each) for each in pointers.values() if each.name != MAIN]
             for name, info in self._listing.without_pointer(pointers).items():
@@ -160,9 +162,9 @@ class Branches:
             first = self._describe(MAIN, None, None) if main is None else _of_pointer(main)
             return [first, *sorted(found, key=lambda each: each.name)]
 
-    def get(self, name: str) -> Branch:
+    def get(self, name: str, *, timeout: float = OPERATION_SECONDS) -> Branch:
         """Return a branch, with the head that counts: that of the catalog."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             native = self._listing.native(name)
             pointer = self._pointers.get(name)
             if pointer is None:
@@ -176,13 +178,13 @@ class Branches:
                 head_commit_id=None if head is None else head.graph_commit_id,
             )
 
-    def delete(self, name: str, *, force: bool = False) -> None:
+    def delete(self, name: str, *, force: bool = False, timeout: float = OPERATION_SECONDS) -> None:
         """Delete a branch. With ``force`` also where others started from it, or tags name it.
 
         What those need stays until they are gone. Runs that are at work on it are aborted.
         """
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if name == MAIN or is_hidden(name):
                 reason = "main cannot be deleted" if name == MAIN else "it is internal to a run"
                 raise InvalidRequest(what=f"branch {name!r}", reason=reason)
@@ -201,7 +203,7 @@ class Branches:
             branch = self._open(name)
             is_mine = False
             with suppress(CorruptRepository):  # then no publish on it succeeds either
-                is_mine = branch.close(native, timeout=_CLOSING_SECONDS)
+                is_mine = branch.close(native, timeout=timeout)
             failpoint(_CLOSED)
             try:
                 with branch.translate_log_errors():
@@ -261,7 +263,7 @@ class Branches:
         dry_run: bool = False,
         actor: str | None = None,
         message: str | None = None,
-        timeout: float = 60.0,
+        timeout: float = OPERATION_SECONDS,
     ) -> MergeResult:
         """Bring what was changed on a branch, or up to a tag or commit, into another branch.
 
@@ -273,7 +275,7 @@ class Branches:
         """
         named = self._actor if actor is None else actor
         author = author_of(named, message, timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
     def _unname(self, name: str, native: str, children: Children) -> None:

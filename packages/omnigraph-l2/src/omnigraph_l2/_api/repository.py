@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self, TypeVar, overload
 
 from omnigraph_l1 import Durability, Storage, new_ulid
+from omnigraph_l1.abandonable_calls import PendingCall
 from omnigraph_l2._api.branches import Branches
 from omnigraph_l2._api.runs import Runs
 from omnigraph_l2._api.tags import Tags
@@ -56,6 +57,8 @@ from omnigraph_l2._model.argument_checks import (
     invalid_argument,
     refuse_pickling,
 )
+from omnigraph_l2._model.deadlines import CLOSE_SECONDS, OPERATION_SECONDS, waiting
+from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.graph_schema import GraphSchema
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._runs.begin_run import RunCreator
@@ -71,6 +74,8 @@ from omnigraph_l2._transaction.transaction import Author, Transaction
 from omnigraph_l2._transaction.transaction_rerun import retry
 from omnigraph_l2.errors import (
     InvalidBranchName,
+    OutcomeUnknown,
+    StoreUnavailable,
     UnknownCommit,
 )
 
@@ -79,7 +84,6 @@ __all__ = ["Repository"]
 _T = TypeVar("_T")
 _RETENTION: Final = timedelta(days=7)
 _TARGET_ROWS: Final = 1_048_576
-_TIMEOUT_SECONDS: Final = 60.0
 
 
 def _now() -> datetime:
@@ -97,9 +101,11 @@ class Repository:
         storage_options: Mapping[str, Any] | None = None,
         actor: str | None = None,
         durability: Durability | str | None = None,
+        *,
+        timeout: float = OPERATION_SECONDS,
     ) -> Repository:
         """Make a repository where nothing is. After a crash, just call it again."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             root = _root_of(uri, storage_options, durability)
             create(root, schema or GraphSchema(), actor=actor, clock=_now)
         return cls(root, actor=actor, clock=_now)
@@ -111,9 +117,11 @@ class Repository:
         storage_options: Mapping[str, Any] | None = None,
         actor: str | None = None,
         durability: Durability | str | None = None,
+        *,
+        timeout: float = OPERATION_SECONDS,
     ) -> Repository:
         """Open a repository."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             root = _root_of(uri, storage_options, durability)
             repository = cls(root, actor=actor, clock=_now)
             loaded = open_catalog(root, repository._branch(MAIN).catalog, repository._pointers)
@@ -160,17 +168,35 @@ class Repository:
         """Where the repository is."""
         return self._root.location
 
-    def flush(self) -> None:
+    def flush(self, *, timeout: float = OPERATION_SECONDS) -> None:
         """Write down in the log what this handle has published, so that other programs see it."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._open_branches.flush()
 
-    def close(self) -> None:
-        """Flush, and let go of what is open. Closing twice, or in a forked child, does nothing."""
+    def close(self, *, timeout: float = CLOSE_SECONDS) -> None:
+        """Flush, and let go of what is open. Closing twice, or in a forked child, does nothing.
+
+        A store that is silent, or too slow for the ``timeout``, is no error: the next writer does
+        what is left.
+        """
+        check_timeout(timeout)
         if self._root.closed or self._root.is_forked:
             return
+        if self._root.storage.location.is_local:
+            self._close()
+            return
+        pending = PendingCall(self._close)
+        if pending.wait(timeout):
+            pending.result()
+        else:
+            self._root.closed = True
+            emit("close_abandoned", location=self.uri, seconds=timeout)
+
+    def _close(self) -> None:
         try:
             self.flush()
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            emit("log_left_behind", location=self.uri, error=str(error))
         finally:
             self._leases.close()
             self._root.close()
@@ -203,24 +229,27 @@ class Repository:
         commit: str | None = None,
         tag: str | None = None,
         as_of: datetime | None = None,
+        timeout: float = OPERATION_SECONDS,
     ) -> Snapshot:
         """Return the graph as it is, or as it was at a version, a commit, a tag, or a moment.
 
         A tag or a commit is found on whatever branch it is.
         """
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._references.snapshot(
                 branch, version=version, commit=commit, tag=tag, as_of=as_of
             )
 
-    def log(self, branch: str = MAIN, limit: int | None = None) -> list[GraphCommit]:
+    def log(
+        self, branch: str = MAIN, limit: int | None = None, *, timeout: float = OPERATION_SECONDS
+    ) -> list[GraphCommit]:
         """List the commits of a branch, newest first."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return list(islice(self._branch(branch).newest_first(), checked_limit(limit)))
 
-    def commit(self, commit_id: str) -> GraphCommit:
+    def commit(self, commit_id: str, *, timeout: float = OPERATION_SECONDS) -> GraphCommit:
         """Find a commit by its id."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._branch(MAIN)
             found = self._open_branches.find(commit_id)
         if found is None:
@@ -232,6 +261,8 @@ class Repository:
         before: str | int | Snapshot | None,
         after: str | int | Snapshot,
         tables: Collection[str] | None = None,
+        *,
+        timeout: float = OPERATION_SECONDS,
     ) -> Diff:
         """Return what differs between two moments: of all tables, or of some.
 
@@ -240,7 +271,7 @@ class Repository:
         and rows are compared when they are asked for.
         """
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             older = (
                 beginning(self._root, MAIN, None) if before is None else self._find_snapshot(before)
             )
@@ -252,6 +283,8 @@ class Repository:
         since: str | int | Snapshot | None = None,
         branch: str = MAIN,
         limit: int | None = None,
+        *,
+        timeout: float = OPERATION_SECONDS,
     ) -> Iterator[ChangeSet]:
         """Return what each commit of a branch changed, oldest first, from its first commit on.
 
@@ -260,7 +293,7 @@ class Repository:
         when it was called.
         """
         count = checked_limit(limit)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             feed = Feed(root=self._root, references=self._references, branch=self._branch(branch))
             return feed.since(since, count)
 
@@ -274,14 +307,14 @@ class Repository:
         message: str | None = None,
         operation_hash: str | None = None,
         check_edges: bool = True,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = OPERATION_SECONDS,
     ) -> Transaction:
         """Begin to change tables together: ``with repo.transaction() as tx: …``.
 
         The same ``operation_hash`` again gives the first commit, for ever. Without
         ``check_edges`` it is not checked that the ends of edges exist.
         """
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             target = self._branch(branch)
         check_text("operation_hash", operation_hash)
         check_timeout(timeout)
@@ -313,7 +346,7 @@ class Repository:
         expected_table_versions: Mapping[str, int] | None = None,
         actor: str | None = None,
         message: str | None = None,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = OPERATION_SECONDS,
     ) -> GraphCommit | None:
         """Publish versions of tables that were written by other means.
 
@@ -323,7 +356,7 @@ class Repository:
         check_expected(expected)
         check_changes(changes)
         check_commit_arguments(actor, message, timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if not changes:
                 check_expectations(self._branch(branch).catalog.refresh().state, expected)
                 return None
@@ -379,7 +412,7 @@ class Repository:
         actor: str | None = None,
         message: str | None = None,
         dry_run: bool = False,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = OPERATION_SECONDS,
     ) -> GraphCommit | EvolvePlan | None:
         """Make a schema that of a branch: types and properties come and go, as one publish.
 
@@ -388,7 +421,7 @@ class Repository:
         that the schema was this one already. With ``dry_run`` the plan is given, and not applied.
         """
         check_commit_arguments(actor, message, timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             evolver = self._evolver(branch)
             if dry_run:
                 return evolver.plan(new_schema)
@@ -407,7 +440,7 @@ class Repository:
         strategy: MergeStrategy = "error",
         actor: str | None = None,
         message: str | None = None,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = OPERATION_SECONDS,
     ) -> GraphCommit | None:
         """Publish the inverse of a commit, against its first parent; None where nothing is left.
 
@@ -416,7 +449,7 @@ class Repository:
         """
         named = self._actor if actor is None else actor
         author = author_of(named, message, timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._merger(branch, strategy).revert(commit, author).commit
 
     # Branches, tags and runs.
@@ -483,6 +516,7 @@ class Repository:
         keep_versions: int | None = None,
         *,
         dry_run: bool = True,
+        timeout: float = OPERATION_SECONDS,
     ) -> CleanupReport:
         """Remove what is no longer needed; by default only report it, with counts and bytes.
 
@@ -491,7 +525,7 @@ class Repository:
         what the open handles of others may need. No commit goes from the log.
         """
         check_retention(older_than, keep_versions)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
             if not dry_run:
                 self.branches.finish_deletions()
@@ -514,7 +548,7 @@ class Repository:
         target_rows: int = _TARGET_ROWS,
         actor: str | None = None,
         message: str | None = None,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = OPERATION_SECONDS,
     ) -> OptimizeReport:
         """Merge small fragments, drop deleted rows from files, build and extend wanted indexes.
 
@@ -523,7 +557,7 @@ class Repository:
         """
         check_commit_arguments(actor, message, timeout)
         check_target(tables, target_rows)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return Optimizer(
                 root=self._root,
                 branch=self._branch(branch),
@@ -534,7 +568,7 @@ class Repository:
                 timeout=timeout,
             ).optimize(tables)
 
-    def migrate(self, *, dry_run: bool = True) -> MigrateReport:
+    def migrate(self, *, dry_run: bool = True, timeout: float = OPERATION_SECONDS) -> MigrateReport:
         """Bring each branch of the catalog to ``INTERNAL_MANIFEST_SCHEMA_VERSION``.
 
         The next writer of a branch does that by itself. By default only report what to do. Older
@@ -545,7 +579,7 @@ class Repository:
             check_writable(self._root)
             self._pointers.probe_once()
 
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._branch(MAIN)
             pointers = self._listing.pointers()
             others = {*pointers, *self._listing.without_pointer(pointers)} - {MAIN}
@@ -564,6 +598,7 @@ class Repository:
         dangling_edges: bool = False,
         duplicates: bool = True,
         values: bool = False,
+        timeout: float = OPERATION_SECONDS,
     ) -> VerifyReport:
         """Check all that should hold: rows of the catalog, names, history, files, counts, ids.
 
@@ -571,7 +606,7 @@ class Repository:
         ``values`` everything. Without ``duplicates`` ids are not read. Writes nothing.
         """
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._leases.repeat_if_lost(
                 lambda: verify(
                     self._root,
@@ -583,10 +618,10 @@ class Repository:
                 lambda report: report.ok,
             )
 
-    def repair(self, *, dry_run: bool = True) -> RepairReport:
+    def repair(self, *, dry_run: bool = True, timeout: float = OPERATION_SECONDS) -> RepairReport:
         """Repair what can be repaired without losing published data; by default only report it."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if not dry_run:
                 check_writable(self._root)
                 self._root.open(MANIFEST).check_version_store()

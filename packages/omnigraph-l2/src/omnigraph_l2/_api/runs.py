@@ -19,6 +19,7 @@ from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._model.argument_checks import check_text, invalid_argument
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._runs.begin_run import RunCreator
@@ -60,6 +61,8 @@ class Runs:
         target_branch: str = "main",
         operation_hash: str | None = None,
         actor: str | None = None,
+        *,
+        timeout: float = OPERATION_SECONDS,
     ) -> Run:
         """Begin a run. The same ``operation_hash`` again gives the run that exists.
 
@@ -68,7 +71,7 @@ class Runs:
         """
         check_text("operation_hash", operation_hash)
         check_text("actor", actor)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             if is_hidden(target_branch):
                 reason = "it is an internal branch"
                 raise InvalidRequest(what=f"target branch {target_branch!r}", reason=reason)
@@ -80,14 +83,16 @@ class Runs:
             )
             return Run(record, self)
 
-    def get(self, run_id: str) -> Run:
+    def get(self, run_id: str, *, timeout: float = OPERATION_SECONDS) -> Run:
         """Return a run, also one that another process began."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return Run(self.read(run_id), self)
 
-    def list(self, status: RunStatus | str | None = None) -> list[Run]:
+    def list(
+        self, status: RunStatus | str | None = None, *, timeout: float = OPERATION_SECONDS
+    ) -> list[Run]:
         """List the runs, oldest first; of one status only, if that is given."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             wanted = None if status is None else _status(status)
             found = self._all_settled(self._registry.all())
             return [Run(each, self) for each in found if wanted in {None, each.status}]

@@ -17,6 +17,7 @@ from omnigraph_l2._branch.revision_resolver import RevisionResolver
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._model.argument_checks import check_text
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, is_hidden, native_name
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
 from omnigraph_l2._store.tag_records import Tag, TagRecords
@@ -53,10 +54,11 @@ class Tags:
         *,
         actor: str | None = None,
         message: str | None = None,
+        timeout: float = OPERATION_SECONDS,
     ) -> Tag:
         """Name the head of a branch, a commit (by id), what another tag names, or a snapshot."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             _check_name(name)
             check_text("actor", actor)
             check_text("message", message)
@@ -101,25 +103,25 @@ class Tags:
                 raise
             return tag
 
-    def list(self) -> list[Tag]:
+    def list(self, *, timeout: float = OPERATION_SECONDS) -> list[Tag]:
         """List all tags, by name."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             return self._refs.list()
 
-    def get(self, name: str) -> Tag:
+    def get(self, name: str, *, timeout: float = OPERATION_SECONDS) -> Tag:
         """Return a tag."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             tag = self._refs.get(name)
             if tag is None:
                 raise self._refs.unknown_tag(name)
             return tag
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, *, timeout: float = OPERATION_SECONDS) -> None:
         """Delete a tag. What only it has kept may be cleaned up then."""
         self._root.check_open()
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             check_writable(self._root)
             if not self._refs.delete(name):
                 raise self._refs.unknown_tag(name)

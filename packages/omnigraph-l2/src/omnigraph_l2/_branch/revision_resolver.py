@@ -31,6 +31,7 @@ from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.lease_status import is_being_cleaned, store_time
 from omnigraph_l2._commit.leases import Leases, Pin
 from omnigraph_l2._model.argument_checks import invalid_argument
+from omnigraph_l2._model.deadlines import CLEANUP_WAIT_SECONDS, wait_seconds
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import MAIN, BranchRegistry, has_unique_ending, is_hidden
 from omnigraph_l2._store.commit_log import CommitLog
@@ -50,7 +51,6 @@ from omnigraph_l2.errors import (
 
 __all__ = ["Revision", "RevisionResolver"]
 
-_PATIENCE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.05
 
 
@@ -389,11 +389,11 @@ def _check_not_cleaned_up(root: RepositoryRoot, leases: Leases, revision: Revisi
 def _outlast_cleanups(root: RepositoryRoot, leases: Leases) -> None:
     with suppress(L1Error):
         leases.renew()  # it says what time it is there; else the clock of this machine has to do
-    began = time.monotonic()
+    began, patience = time.monotonic(), wait_seconds(CLEANUP_WAIT_SECONDS)
     now = store_time(root, leases.name) or datetime.now(timezone.utc)
     while is_being_cleaned(root, now + timedelta(seconds=time.monotonic() - began)):
-        if time.monotonic() - began > _PATIENCE_SECONDS:
-            detail = "a cleanup has been running for a minute. Try again when it has ended"
+        if time.monotonic() - began > patience:
+            detail = f"a cleanup has been running for {patience:g} s. Try again when it has ended"
             raise TableContention(location=root.location, detail=detail)
         time.sleep(_POLL_SECONDS)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from omnigraph_l1 import Commit, Staged, Table
 from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._store.repository_root import refuse_auto_cleanup
 from omnigraph_l2.errors import OmniGraphError, StorageError, TableContention
@@ -23,7 +24,6 @@ __all__ = ["commit_exactly", "done_exactly"]
 _RESTORED = declare("l2.table.restored", "the head of a table is its pinned version again")
 _COMMITTED = declare("l2.table.committed", "a table has the change, not yet visible")
 
-_PATIENCE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
 
 
@@ -39,7 +39,7 @@ def commit_exactly(base: Table, stage: Callable[[Table], Staged]) -> Table:
 
 def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table:
     """Do the same with a call that stages and commits in one; None if it commits nothing."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + wait_seconds(COMMIT_SECONDS)
     pause = _FIRST_PAUSE
     on = base
     lost: OutcomeUnknown | None = None

@@ -20,6 +20,7 @@ from typing import Final
 import attrs
 
 from omnigraph_l1 import Table, unique_branch_name
+from omnigraph_l1.deadlines import within
 from omnigraph_l1.errors import BranchExists, Conflict, CorruptDataset, L1Error, NotFound
 from omnigraph_l1.errors import OutcomeUnknown as ReplyLost
 from omnigraph_l1.failpoints import declare, failpoint
@@ -237,7 +238,7 @@ class BranchSession:
         interruption whether a write may have landed.
         """
         check_writable(self._root)
-        with self.translate_errors():
+        with self.translate_errors(), within(timeout):
             try:
                 made = self._loop.commit(
                     operation,

@@ -19,6 +19,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._commit.base_commit import done_exactly
 from omnigraph_l2._commit.branch_session import BranchSession
+from omnigraph_l2._model.deadlines import SCHEMA_WRITE_SECONDS, wait_seconds
 from omnigraph_l2._store.repository_root import RepositoryRoot
 
 __all__ = ["create_fork_table", "empty_table", "redeclare_table", "reshape_table"]
@@ -31,7 +32,6 @@ _DECLARED = declare("l2.evolve.declared", "a table has a version for its new dec
 
 _CHANGED = "omnigraph:declared"
 
-_PATIENCE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
 
 
@@ -53,7 +53,7 @@ def create_fork_table(
 
 def empty_table(table: Table, columns: pa.Schema, *, above: int) -> Table:
     """Return an empty version with these columns, at least one above, whatever the head holds."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + wait_seconds(SCHEMA_WRITE_SECONDS)
     pause = _FIRST_PAUSE
     while True:
         try:

@@ -19,18 +19,28 @@ from pathlib import Path
 
 import attrs
 
-from omnigraph_l1 import Storage, directory_lock, fnv1a64, new_ulid
+from omnigraph_l1 import (
+    Storage,
+    directory_lock,
+    fnv1a64,
+    list_objects,
+    new_ulid,
+    remove_object,
+    run_watched,
+)
 from omnigraph_l1.errors import StorageError
+from omnigraph_l2._model.deadlines import (
+    LOCK_TURN_SECONDS,
+    TICKET_SECONDS,
+    TURN_SECONDS,
+    wait_seconds,
+)
 from omnigraph_l2._model.repository_layout import TURNS
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import CorruptRepository
 
 __all__ = ["Tickets", "WriterQueue", "drawn_at", "lineage"]
 
-_TICKET_WAIT_SECONDS = 2.0
-"""How long to wait for the same ticket."""
-_LONGEST_SECONDS = 20.0
-"""How long to wait for all that are before."""
 _STALE_SECONDS = 30.0
 _POLL_SECONDS = (0.02, 0.05)
 _MOST_NAMES = 16
@@ -51,7 +61,8 @@ class Tickets:
         try:
             if lost or self._before(None, wanted):
                 ticket = self._draw(wanted)
-                self._wait(ticket, wanted)
+                if ticket is not None:
+                    self._wait(ticket, wanted)
             yield
         finally:
             if ticket is not None:
@@ -60,17 +71,17 @@ class Tickets:
     def _draw(self, wanted: Collection[str]) -> str | None:
         ticket = ".".join([new_ulid(), *wanted])
         try:
-            self._storage.object_store().put(ticket, b"")
+            run_watched(self._storage, lambda: self._storage.object_store().put(ticket, b""))
         except Exception:  # noqa: BLE001 - a turn is a courtesy: without it the writer goes on
             return None
         return ticket
 
     def _drop(self, ticket: str) -> None:
         with suppress(Exception):
-            self._storage.object_store().delete(ticket)
+            remove_object(self._storage, ticket)
 
-    def _wait(self, ticket: str | None, wanted: Collection[str]) -> None:
-        ends = time.monotonic() + _LONGEST_SECONDS
+    def _wait(self, ticket: str, wanted: Collection[str]) -> None:
+        ends = time.monotonic() + wait_seconds(TURN_SECONDS)
         ignored: set[str] = set()
         first, since = "", time.monotonic()
         while time.monotonic() < ends:
@@ -79,16 +90,14 @@ class Tickets:
                 return
             if before[0] != first:
                 first, since = before[0], time.monotonic()
-            elif time.monotonic() - since > _TICKET_WAIT_SECONDS:
+            elif time.monotonic() - since > TICKET_SECONDS:
                 ignored.add(first)
             time.sleep(random.uniform(*_POLL_SECONDS))  # noqa: S311 - spreads writers
 
     def _before(self, ticket: str | None, wanted: Collection[str]) -> list[str]:
         """Return the tickets that go first, oldest first; drop those without a holder."""
         try:
-            listed = [
-                str(entry["path"]) for page in self._storage.object_store().list() for entry in page
-            ]
+            listed = [each.name for each in list_objects(self._storage)]
         except Exception:  # noqa: BLE001 - see above
             return []
         before = []
@@ -125,9 +134,6 @@ def _age_seconds(ulid: str) -> float | None:
     """Return the age of a ticket by the local clock; None if it is not a ticket."""
     drawn = drawn_at(ulid)
     return None if drawn is None else time.time() - drawn
-
-
-_LOCK_WAIT_SECONDS = 3.0
 
 
 def lineage(table_path: str, branch: str | None) -> str:
@@ -173,7 +179,8 @@ def _hold_locks(folder: Path, names: Collection[str]) -> Iterator[None]:
         # After too long a wait, or where locks do not work, go on without a turn.
         with suppress(StorageError, OSError):
             folder.mkdir(exist_ok=True)
+            patience = min(LOCK_TURN_SECONDS, wait_seconds(LOCK_TURN_SECONDS))
             for name in names:
                 path = folder / f".{name}.lock"
-                held.enter_context(directory_lock(path, patience=_LOCK_WAIT_SECONDS))
+                held.enter_context(directory_lock(path, patience=patience))
         yield

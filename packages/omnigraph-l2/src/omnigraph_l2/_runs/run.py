@@ -13,6 +13,7 @@ from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._model.argument_checks import check_text, check_timeout, refuse_pickling
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._store.run_registry import RunRecord, RunStatus
 from omnigraph_l2._transaction.transaction import Transaction
 
@@ -106,9 +107,9 @@ class Run:
         with translate_errors():
             return self._workshop.reason(self._record)
 
-    def refresh(self) -> Run:
+    def refresh(self, *, timeout: float = OPERATION_SECONDS) -> Run:
         """Read the status again; return the run itself."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._record = self._workshop.read(self.run_id)
         return self
 
@@ -126,26 +127,28 @@ class Run:
         with translate_errors():
             return self._workshop.snapshot(self._record)
 
-    def publish(self, message: str | None = None, *, timeout: float = 60.0) -> GraphCommit | None:
+    def publish(
+        self, message: str | None = None, *, timeout: float = OPERATION_SECONDS
+    ) -> GraphCommit | None:
         """Publish all changes as one commit of the target; a repeat returns the same commit.
 
         Raises ``RunConflict`` where the target changed what the run read or wrote. None where
         there was nothing to publish.
         """
         check_timeout(timeout)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._record, commit = self._workshop.publish(self._record, message, timeout)
         return commit
 
-    def abort(self) -> None:
+    def abort(self, *, timeout: float = OPERATION_SECONDS) -> None:
         """End the run and discard its changes. A publish in progress in another process wins."""
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._record = self._workshop.end(self._record, RunStatus.ABORTED, None)
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, *, timeout: float = OPERATION_SECONDS) -> None:
         """End the run as failed, with a reason."""
         check_text("reason", reason)
-        with translate_errors():
+        with translate_errors(), waiting(timeout):
             self._record = self._workshop.end(self._record, RunStatus.FAILED, reason)
 
     def __reduce__(self) -> NoReturn:

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import CommitConflict, DatasetExists, DatasetNotFound
+from omnigraph_l2._model.deadlines import LOG_APPEND_SECONDS, wait_seconds
 from omnigraph_l2._store.compaction import compact_if_due
 from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
 
 __all__ = ["add_rows"]
 
-_PATIENCE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.2
 
 
@@ -35,7 +35,7 @@ def add_rows(
     if not rows.num_rows:
         return
     columns = [name for name in indexed if name in rows.schema.names]
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + wait_seconds(LOG_APPEND_SECONDS)
     pause = _FIRST_PAUSE
     while True:
         try:

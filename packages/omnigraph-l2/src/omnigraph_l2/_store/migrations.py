@@ -23,6 +23,7 @@ from omnigraph_l1 import PRIMARY_KEY, Table
 from omnigraph_l1.errors import CommitConflict
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._model.deadlines import MIGRATION_SECONDS, wait_seconds
 from omnigraph_l2.errors import CorruptRepository, UpgradeRequired
 
 __all__ = [
@@ -46,7 +47,6 @@ _UNSTAMPED: Final = 1
 _ANNOTATED_FROM: Final = 2
 
 _ROWS_IN_ONE_DELETE: Final = 1000
-_PATIENCE_SECONDS: Final = 60.0
 _LONGEST_PAUSE: Final = 0.05
 
 _COLLAPSED = declare("l2.migrate.collapsed", "of rows that stood twice, some or all stand once")
@@ -80,7 +80,7 @@ def check_internal_schema(table: Table) -> int:
 
 def migrate_internal_schema(table: Table) -> Table:
     """Migrate this branch of the catalog to the newest version; return the new handle."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + wait_seconds(MIGRATION_SECONDS)
     with translate_errors():
         if check_internal_schema(table) == INTERNAL_MANIFEST_SCHEMA_VERSION:
             return table

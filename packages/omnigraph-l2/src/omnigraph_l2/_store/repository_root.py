@@ -21,6 +21,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Final, TypeVar
 
 import attrs
@@ -189,7 +190,7 @@ class RepositoryRoot:
         with self._lock:
             if self._workers is None:
                 self._workers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="omnigraph")
-        futures = [self._workers.submit(work, item) for item in listed]
+        futures = [self._workers.submit(copy_context().run, work, item) for item in listed]
         failures = [failure for future in futures if (failure := future.exception()) is not None]
         if failures:
             raise failures[0]
