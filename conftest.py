@@ -6,6 +6,7 @@ examples may take their time, as in CI: how long one takes depends on what else 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # The tests of all packages share what is there; processes that they start find it, too.
 _SHARED = Path(__file__).parent / "checks" / "shared"
 sys.path.insert(0, str(_SHARED))
+
+# JVMs that tests start, or programs of theirs, live for seconds.
+os.environ.setdefault("SPARK_CONF_DIR", str(_SHARED / "spark"))
 
 pytest_plugins = ["campaign.fixtures"]
 

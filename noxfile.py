@@ -157,11 +157,11 @@ def get_chromium(session: nox.Session) -> None:
 
 @in_environment()
 def spark(session: nox.Session) -> None:
-    """Run all tests of omnigraph-spark, and its documents: with Java, on two cores."""
-    patience = ("-o", "faulthandler_timeout=1800")  # one test starts five JVMs in a row
-    run(session, "pytest", *patience, str(SPARK), "-m", "not slow", *session.posargs)
+    """Run all tests of omnigraph-spark, and its documents: with Java, in two Spark sessions."""
+    patience = ("-o", "faulthandler_timeout=1800")  # one test starts several JVMs in a row
+    run(session, "pytest", *PARALLEL, *patience, str(SPARK), "-m", "not slow", *session.posargs)
     if not session.posargs:
-        run(session, "pytest", "checks/docs", "-m", "spark")
+        run(session, "pytest", *PARALLEL, "checks/docs", "-m", "spark")
 
 
 @in_environment(default=False)

@@ -1,12 +1,13 @@
-"""A platform that is not supported is refused at import, in one line that names what is needed."""
+"""A platform that is not supported is refused at import; those that docs call tested are."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
-from layout import PACKAGES
+from layout import PACKAGES, ROOT
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -29,3 +30,14 @@ def test_another_platform_is_refused_at_import(package: str, other: str) -> None
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: omnigraph-")
     assert last.endswith("needs Linux or macOS and a 64-bit Python 3.11 or later")
+
+
+def test_the_docs_say_on_which_spark_ci_runs() -> None:
+    """The tested row of docs/spark.md is what the workflow of CI installs."""
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    pythons = re.findall(r"^ +python: \[(.*)\]", workflow, re.MULTILINE)
+    java = re.findall(r'java-version: "(\d+)"', workflow)
+    spark = re.findall(r"^pyspark==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert [len(each) for each in (pythons, java, spark)] == [1, 1, 1]
+    row = f"| {spark[0]} | {pythons[0].replace(chr(34), '')} | {java[0]} | all tests, in each run"
+    assert row in (ROOT / "docs" / "spark.md").read_text()

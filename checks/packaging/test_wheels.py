@@ -121,14 +121,21 @@ def test_the_command_line_is_an_extra(tmp_path: Path) -> None:
 
 @needs_wheels
 def test_spark_alone_works(tmp_path: Path) -> None:
-    """Spark is an extra, because a cluster brings its own; without it one line says so."""
+    """Spark is an extra, because a cluster brings its own; without it one line says so.
+
+    That is so where it is needed: errors and help are there without it.
+    """
     bare = Environment(tmp_path / "bare", "omnigraph-spark")
     assert "pyspark" not in bare.packages()
-    said = subprocess.run(
-        [bare.python, "-I", "-c", "import omnigraph_spark"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert "pip install 'omnigraph-spark[pyspark]'" in said.stderr.splitlines()[-1]
+    assert bare.run("import omnigraph_spark.errors; print('ok')").split() == ["ok"]
+    program = bare.python.with_name("omnigraph-spark")
+    assert "--dangling-edges" in _run(program, "verify", "--help")
+    job = [bare.python, "-I", "-c", "from omnigraph_spark import session"]
+    for command in (job, [program, "verify", "graph"]):
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert said.returncode == 1
+        assert "pip install 'omnigraph-spark[pyspark]'" in said.stderr.splitlines()[-1]
+        assert command is job or len(said.stderr.splitlines()) == 1
     environment = Environment(tmp_path / "env", "omnigraph-spark[pyspark]")
     modules = "omnigraph_spark, pyspark_omnigraph, pyspark.sql"
     assert environment.run(f"import {modules}; print('ok')").split() == ["ok"]

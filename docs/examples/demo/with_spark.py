@@ -29,6 +29,7 @@ def ask_spark(place: Path) -> None:
     """Ask Spark what was asked before, or say how to get it."""
     try:
         import omnigraph_spark  # noqa: PLC0415  # it may not be there
+        from omnigraph_spark import session  # noqa: PLC0415  # which needs pyspark
         from omnigraph_spark.errors import JavaUnusable  # noqa: PLC0415
     except ImportError:
         plain(f"\n{styled(HOW_TO_GET_IT, 'dim')}")
@@ -45,7 +46,7 @@ def ask_spark(place: Path) -> None:
     """)
     with _stderr_in(place.parent / "spark.log"):
         try:
-            spark = omnigraph_spark.session("demo", "local[2]", {"spark.ui.enabled": False})
+            spark = session("demo", "local[2]", {"spark.ui.enabled": False})
         except JavaUnusable as error:
             seen(str(error), good=False)
             return

@@ -1,4 +1,4 @@
-"""One Spark session and one cluster for all tests; what folders share lies in ``shared``."""
+"""One Spark session and one cluster for the tests of a process; ``shared`` is for all folders."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ QUIET = {
     "spark.ui.enabled": False,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": 2,
     "spark.sql.session.timeZone": "UTC",
-    # Most queries run once, so a second, optimizing compilation costs more than it saves.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 

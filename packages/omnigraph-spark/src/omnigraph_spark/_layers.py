@@ -20,5 +20,6 @@ LAYERS: Final = (
     ("_session",),
     ("_jobs",),
     ("jobs",),
+    ("_public_names",),
     ("_program",),
 )

@@ -16,12 +16,16 @@ _BELOW = 5
 def check_pyspark() -> None:
     """Raise ``PySparkMissing`` unless pyspark has a supported version."""
     try:
-        found: str = import_module("pyspark").__version__
+        pyspark = import_module("pyspark")
     except ImportError as error:
         raise PySparkMissing(found="none") from error
-    version = tuple(map(int, re.findall(r"\d+", found)[:2]))
+    # Any folder of this name is a package for Python, and has no version.
+    found = getattr(pyspark, "__version__", None)
+    if found is None:
+        raise PySparkMissing(found=f"one without a version: {pyspark!r}")
+    version = tuple(map(int, re.findall(r"\d+", str(found))[:2]))
     if not _MINIMUM <= version < (_BELOW,):
-        raise PySparkMissing(found=found)
+        raise PySparkMissing(found=str(found))
 
 
 check_pyspark()

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from attrs import define
 
-from omnigraph_l2 import OmniGraphError
+from omnigraph_l2.errors import OmniGraphError
 
 __all__ = [
     "GraphFramesMissing",

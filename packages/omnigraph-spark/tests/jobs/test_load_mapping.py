@@ -14,12 +14,14 @@ from omnigraph_spark._jobs.load.load_mapping import (
     SortKey,
     Template,
 )
-from omnigraph_spark._jobs.load.load_result import LoadedTable, LoadReport
 from omnigraph_spark._jobs.load.mapping_parser import parse_mapping, parse_max_rejects, read_mapping
 from omnigraph_spark._jobs.load.mapping_syntax import guess_format, parse_source
 from omnigraph_spark._jobs.load.source_files import paths_of
 from omnigraph_spark.errors import InvalidMapping
+from omnigraph_spark.jobs import LoadedTable, LoadReport, load
 
+NO_SESSION: Any = None
+"""A mapping is read before anything else."""
 NODE: dict[str, Any] = {"table": "node:Package", "files": "packages.csv"}
 EDGE: dict[str, Any] = {"table": "edge:DependsOn", "files": ["a.ndjson", "b.jsonl.gz"]}
 _FULL = """
@@ -129,7 +131,7 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_everything_that_is_wrong_is_told_at_once(given: dict[str, Any], words: list[str]) -> None:
     """Each problem with its location, what is expected, and what was found."""
     with pytest.raises(InvalidMapping) as caught:
-        parse_mapping(given)
+        load(NO_SESSION, "no graph", given)
     for each in words:
         assert each in str(caught.value)
     assert len(caught.value.problems) <= max(len(words), 1)
@@ -142,7 +144,7 @@ def test_a_file_that_is_no_toml(tmp_path: Path, text: str) -> None:
     path.write_text(text, "latin-1")
     for each in (path, tmp_path / "other.toml"):
         with pytest.raises(InvalidMapping, match=each.name):
-            read_mapping(each)
+            load(NO_SESSION, "no graph", each)
 
 
 def test_the_small_languages() -> None:
@@ -154,7 +156,7 @@ def test_the_small_languages() -> None:
     assert parse_max_rejects("25 %").of(10) == 2
     assert parse_source("{{x}}{y}") == Template(("{", "x", "}", ColumnName("y")))
     with pytest.raises(InvalidMapping, match="max_rejects should be"):
-        parse_max_rejects("few")
+        load(NO_SESSION, "no graph", {"tables": [NODE]}, max_rejects="few")
 
 
 def test_files_are_relative_to_a_folder() -> None:

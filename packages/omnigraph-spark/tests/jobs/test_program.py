@@ -12,9 +12,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 from spark_graph import PERSON, made
-from standalone import submitted
 
-from omnigraph_spark._program.job_arguments import make_parser
 from omnigraph_spark._program.job_program import run_job
 
 
@@ -56,7 +54,7 @@ def test_wrong_words() -> None:
 
 def test_help() -> None:
     """Every job says what it takes, and where spark-submit finds the program."""
-    text = make_parser().format_help()
+    text = process("--help").stdout
     for job in ("load", "merge", "diff", "verify", "optimize", "export"):
         assert f"\n    {job} " in text
     done = process("export", "--help")
@@ -65,22 +63,6 @@ def test_help() -> None:
     where = process("--where").stdout.strip()
     assert Path(where).name == "__main__.py"
     assert Path(where).is_file()
-
-
-@pytest.mark.spark
-def test_submitted_to_a_cluster(tmp_path: Path, cluster: str) -> None:
-    """A location need not be absolute, the status is that of the job, and the report comes last."""
-    where = process("--where").stdout.strip()
-    with made(tmp_path / "repo") as repo:
-        with repo.transaction(check_edges=False) as tx:
-            tx.delete(PERSON, ids=["b"])
-        repo.flush()
-        done = submitted(cluster, where, "verify", "repo", "--dangling-edges", cwd=tmp_path)
-        assert done.returncode == 5, done.stderr
-    *told, report, finding = done.stdout.splitlines()  # to which Spark brings standard error
-    assert any("edge:Knows of branch main, ends" in line for line in told)
-    assert report.startswith(f"{tmp_path / 'repo'}: 1 error.")
-    assert finding.startswith("error: dangling-edge: edge:Knows of branch main")
 
 
 @pytest.mark.spark

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_graph import CITY, ids, made
+from spark_graph import CITY, PERSON, ids, made
 from standalone import submitted
 
 from omnigraph_l2 import Repository
@@ -62,6 +62,26 @@ def test_on_a_standalone_cluster_and_s3(s3_store: S3Store, cluster: str, tmp_pat
         assert set(ids(written, CITY).split()) == wanted
         written.flush()
         assert [each for each in written.verify().findings if each.severity.value != "info"] == []
+
+
+@pytest.mark.spark
+def test_the_program_on_a_standalone_cluster(tmp_path: Path, cluster: str) -> None:
+    """A location need not be absolute, the status is that of the job, and the report comes last."""
+    command = [sys.executable, "-m", "omnigraph_spark", "--where"]
+    where = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    with made(tmp_path / "repo") as repo:
+        with repo.transaction(check_edges=False) as tx:
+            tx.delete(PERSON, ids=["b"])
+        repo.flush()
+        done = submitted(
+            cluster, where, "verify", "repo", "--dangling-edges", cwd=tmp_path,
+            settings={"spark.cores.max": "1"},  # one executor is enough
+        )  # fmt: skip
+        assert done.returncode == 5, done.stderr
+    *told, report, finding = done.stdout.splitlines()  # to which Spark brings standard error
+    assert any("edge:Knows of branch main, ends" in line for line in told)
+    assert report.startswith(f"{tmp_path / 'repo'}: 1 error.")
+    assert finding.startswith("error: dangling-edge: edge:Knows of branch main")
 
 
 @pytest.mark.spark

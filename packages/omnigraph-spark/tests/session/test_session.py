@@ -6,6 +6,7 @@ import gc
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from spark_graph import PERSON, made
 import omnigraph_spark
 from omnigraph_spark import jobs
 from omnigraph_spark._session import unix_sockets as sockets
-from omnigraph_spark._session.java_version import check_java, parse_version
 from omnigraph_spark._write.executor_tasks import FragmentScan
 from omnigraph_spark._write.frame_tasks import map_batches
 from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
@@ -32,43 +32,46 @@ def program(location: Path, script: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("told", "found"),
     [
-        ('openjdk version "17.0.15" 2025-04-15', 17),
-        ('openjdk version "21" 2023-09-19', 21),
-        ('java version "1.8.0_292"', 8),
-        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "25-ea" 2025-09-16', 25),
-        ("sh: not found", None),
+        ('openjdk version "17.0.15" 2025-04-15', None),
+        ('openjdk version "21" 2023-09-19', None),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "25-ea" 2025-09-16', None),
+        ('java version "1.8.0_292"', "found Java 8"),
+        ('openjdk version "11.0.2"', "found Java 11"),
+        ("sh: not found", "does not print its version"),
     ],
 )
-def test_the_version_of_java(told: str, version: int | None) -> None:
-    """It is read from what Java says of itself."""
-    assert parse_version(told) == version
+def test_the_version_of_java(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told: str,
+    found: str | None,
+) -> None:
+    """It is read from what Java says of itself; one that is new enough is no problem."""
+    program(tmp_path / "bin" / "java", f"echo '{told}' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with nullcontext() if found is None else pytest.raises(JavaUnusable, match=found):
+        assert omnigraph_spark.session() is spark  # which runs already
 
 
-def test_java_that_cannot_be_used(tmp_path: Path) -> None:
-    """None, one that is too old, one that fails: each is told with what to do."""
+def test_java_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None, or one that fails: each is told with what to do, and not by Spark's launcher."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(JavaUnusable, match="none on the path") as told:
-        check_java({"PATH": str(tmp_path)})
+        omnigraph_spark.session()
     assert "apt-get install openjdk-17" in str(told.value)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaUnusable, match="JAVA_HOME"):
-        check_java({"JAVA_HOME": str(tmp_path)})
-    java = program(tmp_path / "bin" / "java", "echo 'openjdk version \"11.0.2\"' >&2")
-    with pytest.raises(JavaUnusable, match="found Java 11"):
-        check_java({"JAVA_HOME": str(tmp_path)})
-    program(java, "exit 3")
+        omnigraph_spark.session()
+    java = program(tmp_path / "bin" / "java", "exit 3")
     with pytest.raises(JavaUnusable, match="does not print its version"):
-        check_java({"JAVA_HOME": str(tmp_path)})
+        omnigraph_spark.session()
     java.write_bytes(b"\x7fELF nothing that runs")
     with pytest.raises(JavaUnusable, match=r"does not (run|print)"):
-        check_java({"JAVA_HOME": str(tmp_path)})
-
-
-def test_java_is_looked_for_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session says it, and not Spark's launcher."""
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(JavaUnusable):
-        omnigraph_spark.session(master="local[1]")
+        omnigraph_spark.session()
 
 
 def test_an_interpreter_that_cannot_be_used(

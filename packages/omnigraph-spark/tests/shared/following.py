@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.datasource import ReadLimit
 from spark_graph import PERSON
 
-from omnigraph_spark._data_source import OmniGraphDataSource
-from omnigraph_spark._streaming.stream_source import ChangeStreamReader
+from pyspark_omnigraph import DefaultSource
 
 __all__ = ["Following", "changed"]
 
@@ -22,16 +21,14 @@ class Following:
 
     def __init__(self, uri: str, *, at: Any = None, table: str = PERSON, **options: Any) -> None:
         given = {"path": uri, "table": table, **{name: str(each) for name, each in options.items()}}
-        self.source = OmniGraphDataSource(given)
+        self.source = DefaultSource(given)
         self.schema = self.source.schema()
         self.source = pickle.loads(pickle.dumps(self.source))
         self.reader = self._made()
         self.at = self.reader.initialOffset() if at is None else at
 
-    def _made(self) -> ChangeStreamReader:
-        made = self.source.streamReader(self.schema)
-        assert isinstance(made, ChangeStreamReader)
-        return made
+    def _made(self) -> Any:
+        return self.source.streamReader(self.schema)
 
     def batch(self, limit: ReadLimit | None = None) -> list[Row] | None:
         """Read one batch; None where nothing is new."""

@@ -10,7 +10,7 @@ __all__ = ["run"]
 
 def run(uri: str, mapping: str, rejects: str, name: str) -> str | None:
     """Load, and give the commit."""
-    config = {"spark.ui.enabled": False, "spark.sql.shuffle.partitions": 2}
+    config = {"spark.ui.enabled": False}
     spark = omnigraph_spark.session("load", "local[2]", config)
     try:
         return load(spark, uri, mapping, rejects=rejects, operation_hash=name).commit_id

@@ -22,7 +22,7 @@ from omnigraph_l2 import Repository
 from omnigraph_spark import jobs
 from omnigraph_spark.errors import OutputExists
 
-CONFIG = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+CONFIG = {"spark.ui.enabled": "false"}
 
 
 def main(how: str, uri: str, storage: dict[str, str], *twins: str) -> dict[str, Any]:

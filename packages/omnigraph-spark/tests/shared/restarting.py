@@ -9,7 +9,7 @@ import signal
 import threading
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.streaming import StreamingQuery
 from spark_graph import KNOWS, PERSON
@@ -17,7 +17,7 @@ from spark_graph import KNOWS, PERSON
 import omnigraph_spark
 from omnigraph_spark import SparkTransaction, each_batch
 
-__all__ = ["EVENTS_OF_A_FILE", "arrive", "run"]
+__all__ = ["EVENTS_OF_A_FILE", "arrive", "follow", "run"]
 
 EVENTS_OF_A_FILE = 5
 _WITHIN_SECONDS = 2.0
@@ -25,8 +25,6 @@ _CONFIG = {
     "spark.ui.enabled": False,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": 2,
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 
@@ -41,9 +39,17 @@ def arrive(location: Path, start: int, files: int) -> None:
         hidden.rename(location / f"{number}.json")
 
 
-def run(location: str, uri: str, target: str, seed: int | None) -> None:
-    """Write what has arrived into one graph, and from there into the other; or die on the way."""
+def run(location: str, uri: str, target: str, seed: int) -> None:
+    """Follow in a session of its own, and die on the way."""
     spark = omnigraph_spark.session("restarting", "local[2]", _CONFIG)
+    follow(spark, location, uri, target, seed)
+    spark.stop()
+
+
+def follow(
+    spark: SparkSession, location: str, uri: str, target: str, seed: int | None = None
+) -> None:
+    """Write what has arrived into one graph, and from there into the other."""
     checkpoints = Path(location) / "checkpoints"
     arriving = spark.readStream.schema("id string, age int").option("maxFilesPerTrigger", 1)
     sink = arriving.json(str(Path(location) / "in")).writeStream.format("omnigraph")
@@ -58,7 +64,6 @@ def run(location: str, uri: str, target: str, seed: int | None) -> None:
     first.awaitTermination()
     second.processAllAvailable()
     second.stop()
-    spark.stop()
 
 
 def _die(query: StreamingQuery, seed: int) -> None:

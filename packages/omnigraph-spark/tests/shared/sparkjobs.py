@@ -16,11 +16,15 @@ from spark_graph import KNOWS, PERSON
 
 import omnigraph_spark
 
-__all__ = ["EXECUTOR", "KINDS", "ROWS", "TASKS", "Trouble", "cluster", "job"]
+__all__ = ["CLUSTER", "EXECUTOR", "KINDS", "LOCAL", "ROWS", "TASKS", "Trouble", "job"]
 
 EXECUTOR, TASKS = "an executor killed", "each task failing once"
 KINDS = ("a transaction", "an append", "an upsert")
 ROWS = 2_000
+CLUSTER = "local-cluster[2,1,1024]"
+"""Two workers with one core each, processes of their own."""
+LOCAL = "local[2,4]"
+"""Tasks in the driver's JVM, which may fail three times."""
 _PARTITIONS = 4
 _CONFIG = {
     "spark.ui.enabled": False,
@@ -30,8 +34,6 @@ _CONFIG = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
     "spark.speculation": True,
     "spark.task.maxFailures": 4,
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
 }
 
@@ -69,12 +71,6 @@ class Trouble:
         return True
 
 
-def cluster(name: str) -> SparkSession:
-    """Start a cluster of two workers with one core each, processes of their own."""
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    return omnigraph_spark.session(name, "local-cluster[2,1,1024]", _CONFIG)
-
-
 def people(spark: SparkSession, trouble: Trouble) -> DataFrame:
     """Make the rows, which pass through the trouble on their way."""
     rows = spark.range(0, ROWS, 1, _PARTITIONS).selectExpr(
@@ -83,11 +79,17 @@ def people(spark: SparkSession, trouble: Trouble) -> DataFrame:
     return rows.mapInArrow(trouble, rows.schema)
 
 
-def job(
-    uri: str, storage: Mapping[str, str] | None, kind: str, trouble: str | None, marks: str
+def job(  # noqa: PLR0917 - the runner of processes gives them by position
+    master: str,
+    uri: str,
+    storage: Mapping[str, str] | None,
+    kind: str,
+    trouble: str | None,
+    marks: str,
 ) -> None:
     """Write as a user would."""
-    spark = cluster("job")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    spark = omnigraph_spark.session("job", master, _CONFIG)
     rows = people(spark, Trouble(trouble, marks))
     try:
         if kind == "a transaction":

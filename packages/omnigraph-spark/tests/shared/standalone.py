@@ -27,9 +27,6 @@ _WHILE_WATCHED = '"$@" & child=$!; cat > /dev/null; kill $child; wait $child'
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": _LOCAL,
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 
@@ -69,7 +66,9 @@ def submitted(
 
 def _environment() -> Mapping[str, str]:
     own = {"SPARK_HOME": str(_HOME), "SPARK_LOCAL_IP": _LOCAL, "PYSPARK_PYTHON": sys.executable}
-    return {**os.environ, **own}
+    # Daemons read no spark-defaults.conf for the options of their own JVM.
+    quick = {"SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    return {**os.environ, **own, **quick}
 
 
 @contextmanager

@@ -17,7 +17,7 @@ def stream(
 ) -> None:
     """Write what has arrived; without a session, in one of its own."""
     if spark is None:
-        config = {"spark.ui.enabled": False, "spark.sql.shuffle.partitions": 2}
+        config = {"spark.ui.enabled": False}
         spark = omnigraph_spark.session("stream", "local[2]", config)
     source = spark.readStream.schema("id string, age int").json(str(location / "in"))
     if mode == "complete":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from restarting import EVENTS_OF_A_FILE, arrive, run
+from pyspark.sql import SparkSession
+from restarting import EVENTS_OF_A_FILE, arrive, follow, run
 from sizes import sized
 from spark_graph import KNOWS, PERSON, ids, made
 
@@ -19,7 +20,7 @@ FILES = 3
 _DEADLINE = sized(300.0, 3_000.0)
 
 
-def test_each_event_once(omnigraph_crash: Crash, tmp_path: Path) -> None:
+def test_each_event_once(spark: SparkSession, omnigraph_crash: Crash, tmp_path: Path) -> None:
     """Whatever was killed when; what a reader sees of the two tables always belongs together."""
     with made(tmp_path / "repo") as repo, made(tmp_path / "target") as target:
         killed = 0
@@ -34,10 +35,7 @@ def test_each_event_once(omnigraph_crash: Crash, tmp_path: Path) -> None:
             people = {row["id"] for row in snapshot.read(PERSON, ["id"]).to_pylist()} - {"a", "b"}
             ends = {row["src"] for row in snapshot.read(KNOWS, ["src"]).to_pylist()} - {"a"}
             assert people == ends
-        outcome = omnigraph_crash.run(
-            run, str(tmp_path), repo.uri, target.uri, None, deadline=_DEADLINE
-        )
-        assert outcome.finished, outcome.detail
+        follow(spark, str(tmp_path), repo.uri, target.uri)
         assert killed >= RESTARTS // 2
         events = [f"n{each}" for each in range(RESTARTS * FILES * EVENTS_OF_A_FILE)]
         assert ids(target) == " ".join(sorted(["a", "b", *events]))

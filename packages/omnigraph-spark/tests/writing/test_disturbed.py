@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sizes import sampled, sized
 from spark_graph import KNOWS, PERSON, ids, knows, made, person
-from sparkjobs import EXECUTOR, KINDS, ROWS, TASKS, job
+from sparkjobs import CLUSTER, EXECUTOR, KINDS, LOCAL, ROWS, TASKS, job
 
 from omnigraph_l2 import Repository
 from omnigraph_testing import AtPoint, Crash, S3Store
@@ -24,13 +24,15 @@ _TROUBLES = (EXECUTOR, TASKS, *_KILLED)
 _EVERY = [
     (location, kind, trouble) for location in _PLACES for kind in KINDS for trouble in _TROUBLES
 ]
-# Each job starts three JVMs. By default: each location, each kind of job, and each kind of trouble.
+# By default: each location, each kind of job, and each kind of trouble.
 _DEFAULT = [
     ("local disk", KINDS[0], EXECUTOR),
     ("S3", KINDS[1], TASKS),
     ("S3", KINDS[2], *sampled(_KILLED, 1)[:1]),
 ]
 _JOBS = [pytest.param(*each, id=", ".join(each)) for each in sized(_DEFAULT, _EVERY)]
+# On a cluster each job starts three JVMs. Only an executor that is killed needs one of its own.
+_MASTERS = {EXECUTOR: CLUSTER, **dict.fromkeys((TASKS, *_KILLED), sized(LOCAL, CLUSTER))}
 # When a job counts as hung: before pytest does, whose patience is an hour at full size.
 _DEADLINE = sized(570.0, 3_000.0)
 
@@ -55,13 +57,15 @@ def test_exactly_once_or_nothing(  # noqa: PLR0917 - pytest gives them by name
     if trouble in _KILLED:
         point = AtPoint(_KILLED[trouble])
         outcome = omnigraph_crash.run(
-            job, uri, storage, kind, None, marks,
+            job, _MASTERS[trouble], uri, storage, kind, None, marks,
             kill=point, deadline=_DEADLINE, must_be_killed=False,
         )  # fmt: skip
         # Where Spark has a process of its own commit, that one dies, and the driver says so.
         assert outcome.killed or outcome.raised, outcome.detail
     else:
-        outcome = omnigraph_crash.run(job, uri, storage, kind, trouble, marks, deadline=_DEADLINE)
+        outcome = omnigraph_crash.run(
+            job, _MASTERS[trouble], uri, storage, kind, trouble, marks, deadline=_DEADLINE
+        )
         assert outcome.finished, outcome.detail
         assert list(Path(marks).iterdir())
     _check(uri, storage, kind, trouble)

@@ -9,29 +9,26 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StructType
 from spark_graph import PERSON, ids, person
 
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import CommitOutcomeUnknown
-from omnigraph_spark._convert.spark_types import spark_schema
-from omnigraph_spark._options.write_options import parse_write_options
 from omnigraph_spark._write import table_writer as under_test
-from omnigraph_spark._write.table_writer import TableWriter, plan_write
+from pyspark_omnigraph import DefaultSource
 
 COLUMNS = pa.schema([("id", pa.string()), ("age", pa.int32())])
 
 
-def plan(repo: Repository, **options: str) -> TableWriter:
+def plan(repo: Repository, **options: str) -> Any:
     """Plan a write as Spark does: what comes out travels as bytes."""
     given = {"path": repo.uri, "table": PERSON, **options}
-    schema = spark_schema(COLUMNS, table_key=PERSON)
-    writer = TableWriter(plan_write(parse_write_options(given, overwrite=False), schema))
-    made: TableWriter = pickle.loads(pickle.dumps(writer))
-    return made
+    schema = StructType().add("id", "string").add("age", "integer")
+    return pickle.loads(pickle.dumps(DefaultSource(given).writer(schema, overwrite=False)))
 
 
-def written(writer: TableWriter, *names: str) -> Any:
+def written(writer: Any, *names: str) -> Any:
     """Write the rows of one task."""
     rows = [{"id": name, "age": 1} for name in names]
     return pickle.loads(pickle.dumps(writer.write(iter(_batches(rows)))))

@@ -21,7 +21,7 @@ from omnigraph_l2.errors import (
     InvalidData,
     UnknownTable,
 )
-from omnigraph_spark._convert.error_transport import cause_of
+from omnigraph_spark import cause_of
 from omnigraph_spark.errors import InvalidOptions
 
 pytestmark = pytest.mark.spark

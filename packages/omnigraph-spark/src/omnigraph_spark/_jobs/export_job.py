@@ -19,7 +19,6 @@ from omnigraph_l2.errors import InvalidRequest, UnknownTable
 from omnigraph_spark._graph.graph_frames import Graph, read_graph
 from omnigraph_spark._jobs.job_progress import JobProgress, Listener
 from omnigraph_spark._jobs.output_files import (
-    FORMATS,
     check_output,
     empty_folder,
     folder_of,
@@ -30,6 +29,7 @@ from omnigraph_spark._jobs.output_files import (
     write_files,
 )
 from omnigraph_spark._jobs.step_errors import job_step
+from omnigraph_spark._options.output_formats import FORMATS
 
 __all__ = ["ExportReport", "ExportedTable", "export"]
 

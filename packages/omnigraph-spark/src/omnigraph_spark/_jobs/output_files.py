@@ -21,10 +21,10 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import types as sql
 
 from omnigraph_spark._jobs.step_errors import job_step
+from omnigraph_spark._options.output_formats import FORMATS
 from omnigraph_spark.errors import InvalidOptions, OutputExists
 
 __all__ = [
-    "FORMATS",
     "check_output",
     "empty_folder",
     "folder_of",
@@ -35,7 +35,6 @@ __all__ = [
     "write_files",
 ]
 
-FORMATS: Final = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
 _MOMENTS: Final[Mapping[str, Any]] = {
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",

@@ -1,6 +1,6 @@
 """The arguments of ``omnigraph-spark``: one parser for each job, and options that all jobs share.
 
-Arguments are checked before Spark starts.
+Invariant: arguments are checked before Spark starts; that, and help, does not need pyspark.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omnigraph_l2 import VerifyReport
-from omnigraph_l2.reports import Severity
-from omnigraph_spark import jobs
+from omnigraph_spark._options.output_formats import DIFF_FORMATS, FORMATS
+
+if TYPE_CHECKING:
+    from omnigraph_l2 import VerifyReport
+    from omnigraph_spark.jobs import DiffReport
 
 __all__ = ["CONFLICT", "DAMAGE", "FAILED", "WRONG", "make_parser"]
 
@@ -40,6 +42,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _load(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.load(
             spark, args.repository, args.mapping, branch=args.branch, base=args.base,
             rejects=args.rejects, max_rejects=args.max_rejects, actor=args.actor,
@@ -58,6 +62,8 @@ def _load(listed: _Subparsers) -> None:
 
 def _merge(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.merge(
             spark, args.repository, args.source, args.into, strategy=args.strategy,
             dry_run=args.dry_run, actor=args.actor, message=args.message, **common,
@@ -73,19 +79,21 @@ def _merge(listed: _Subparsers) -> None:
 
 def _diff(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.diff(
             spark, args.repository, args.before, args.after, tables=args.tables,
             out=args.out, format=args.format, overwrite=args.overwrite, **common,
         )  # fmt: skip
 
-    def judge(report: jobs.DiffReport, args: argparse.Namespace) -> int:
+    def judge(report: DiffReport, args: argparse.Namespace) -> int:
         return DIFFERENT if args.exit_code and not report.is_empty else DONE
 
     job = _job(listed, "diff", "compare two snapshots", run, judge)
     job.add_argument("before", help="a branch, a tag or a commit")
     job.add_argument("after", help="another one")
     job.add_argument("--out", help="write the rows to this folder")
-    job.add_argument("--format", choices=jobs.DIFF_FORMATS, default="parquet")
+    job.add_argument("--format", choices=DIFF_FORMATS, default="parquet")
     job.add_argument("--overwrite", action="store_true", help="replace existing files")
     job.add_argument("--exit-code", action="store_true", help="end with 3 where they differ")
     _tables(job)
@@ -93,12 +101,16 @@ def _diff(listed: _Subparsers) -> None:
 
 def _verify(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.verify(
             spark, args.repository, tables=args.tables, dangling_edges=args.dangling_edges,
             duplicates=not args.no_duplicates, values=args.values, **common,
         )  # fmt: skip
 
     def judge(report: VerifyReport, _: argparse.Namespace) -> int:
+        from omnigraph_l2.reports import Severity
+
         damaged = any(each.severity is Severity.ERROR for each in report.findings)
         return DAMAGE if damaged else DONE
 
@@ -111,6 +123,8 @@ def _verify(listed: _Subparsers) -> None:
 
 def _optimize(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.optimize(
             spark, args.repository, tables=args.tables, branch=args.branch,
             actor=args.actor, message=args.message, **common,
@@ -124,6 +138,8 @@ def _optimize(listed: _Subparsers) -> None:
 
 def _export(listed: _Subparsers) -> None:
     def run(spark: Any, args: argparse.Namespace, common: Mapping[str, Any]) -> Any:
+        from omnigraph_spark import jobs
+
         return jobs.export(
             spark, args.repository, args.out, branch=args.branch, version=args.version,
             commit=args.commit, as_of=args.as_of, tag=args.tag, tables=args.tables,
@@ -132,7 +148,7 @@ def _export(listed: _Subparsers) -> None:
 
     job = _job(listed, "export", "write tables as files that every program reads", run)
     job.add_argument("out", help="a folder, anywhere that Spark can write to")
-    job.add_argument("--format", choices=tuple(jobs.FORMATS), default="parquet")
+    job.add_argument("--format", choices=tuple(FORMATS), default="parquet")
     job.add_argument("--overwrite", action="store_true", help="replace existing files")
     job.add_argument("--branch", default="main")
     job.add_argument("--version", type=int)

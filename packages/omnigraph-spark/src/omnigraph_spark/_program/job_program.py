@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-from pyspark.sql import SparkSession
 
 from omnigraph_l2.errors import BadInput, Conflict, CorruptRepository, OmniGraphError
 from omnigraph_spark._convert.error_transport import cause_of
-from omnigraph_spark._jobs.step_errors import SPARK_ERRORS, summarize_error
 from omnigraph_spark._program.job_arguments import CONFLICT, DAMAGE, FAILED, WRONG, make_parser
-from omnigraph_spark._session.spark_session import session
-from omnigraph_spark.errors import InvalidMapping, InvalidOptions
+from omnigraph_spark.errors import InvalidMapping, InvalidOptions, PySparkMissing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["main", "run_job"]
 
@@ -41,6 +41,12 @@ def run_job(
     """Run one job; return the exit status."""
     args = make_parser().parse_args(arguments)
     try:
+        import omnigraph_spark._pyspark_check  # noqa: F401  # before anything that imports pyspark
+    except PySparkMissing as error:
+        return _fail(error)
+    from omnigraph_spark._jobs.step_errors import SPARK_ERRORS, summarize_error
+
+    try:
         with begin(args) as spark:
             return _run_with(spark, args)
     except (OmniGraphError, *SPARK_ERRORS) as error:
@@ -48,12 +54,13 @@ def run_job(
         if cause is None:
             _report(f"Spark: {summarize_error(error)}")
             return FAILED
-        _report(f"{cause.kind}: {cause}")
-        return _exit_status(cause)
+        return _fail(cause)
 
 
 @contextmanager
 def _open_session(args: argparse.Namespace) -> Iterator[SparkSession]:
+    from omnigraph_spark._session.spark_session import session
+
     spark = session(f"omnigraph {args.job}", args.master, dict(args.conf))
     try:
         yield spark
@@ -77,7 +84,8 @@ def _report(line: str) -> None:
     sys.stderr.flush()
 
 
-def _exit_status(error: OmniGraphError) -> int:
+def _fail(error: OmniGraphError) -> int:
+    _report(f"{error.kind}: {error}")
     if isinstance(error, Conflict):
         return CONFLICT
     if isinstance(error, CorruptRepository):
