@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,6 @@ from upkeepwork import NOTHING, table_versions
 
 from omnigraph_l1 import JsonRefs, Ref, Storage
 from omnigraph_l2 import Repository
-from omnigraph_l2._maintenance.verify_tables import check_tables
 from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired, UsedAfterFork
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -387,6 +387,7 @@ def test_verify_in_a_process_that_slept_too_long(
     append(local, "b")
     local.snapshot()
     slept: list[object] = []
+    check_tables = resolve_name("omnigraph_l2._maintenance.verify.check_tables")
 
     def after_it_slept(*arguments: Any) -> Any:
         if not slept:
