@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import lance
@@ -27,7 +28,7 @@ from damagework import (
     update,
 )
 
-from omnigraph_l1 import Table, table_path
+from omnigraph_l1 import Table, failpoints, table_path
 from omnigraph_l2 import Repository, TableUpdate
 from omnigraph_l2.reports import Severity
 
@@ -68,6 +69,18 @@ def fork_history(repo: Repository) -> None:
 def hide_branch(repo: Repository) -> None:
     """Let another publisher make a branch of a name that we use."""
     fork(repo, "__manifest", "side")
+
+
+def begin_deletion(repo: Repository) -> None:
+    """Decide the deletion of a branch, and leave it at that."""
+
+    def end_there(point: str) -> None:
+        if point == "l2.branch.closed":
+            raise InterruptedError
+
+    repo.branches.create("closed")
+    with failpoints.handling(end_there), suppress(InterruptedError):
+        repo.branches.delete("closed")
 
 
 def remove_native(repo: Repository) -> None:
@@ -263,6 +276,7 @@ DAMAGE: dict[str, tuple[Damage, list[tuple[Severity, str]]]] = {
         fall_behind,
         [(INFO, "pointer-behind"), (INFO, "log-behind")],
     ),
+    "a deletion cut short": (begin_deletion, [(INFO, "branch-closed")]),
     "a pointer without branch": (remove_native, [(ERROR, "branch-missing")]),
     "a branch of another publisher hidden": (hide_branch, [(WARNING, "branch-hidden")]),
     "a tag of another format": (

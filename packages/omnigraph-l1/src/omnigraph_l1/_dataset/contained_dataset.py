@@ -11,7 +11,7 @@ from lance import LanceDataset
 from omnigraph_l1._lance.lance_failures import translate_errors
 from omnigraph_l1._lance.private_hooks import file_name
 from omnigraph_l1._lance.version_files import VERSIONS, NamingScheme, format_name
-from omnigraph_l1._storage.contained_paths import check_directories, check_files
+from omnigraph_l1._storage.contained_paths import check_directories, check_files, check_tree
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._storage.stored_objects import translate_os_errors
 from omnigraph_l1.errors import MovedDataset
@@ -74,10 +74,8 @@ def check_indexes(storage: Storage, branch: str | None, dataset: LanceDataset) -
         for part in parts:
             if part.base_id is not None:
                 continue  # it was checked where it was made: on the lineage of that base
-            folder = own / "_indices" / str(part.uuid)
             check_directories(own, [f"_indices/{part.uuid}"])
-            if folder.is_dir():
-                check_files(str(each) for each in folder.iterdir())
+            check_tree(own / "_indices" / str(part.uuid))
 
 
 def refuse_moved(dataset: LanceDataset, location: Location) -> None:

@@ -7,6 +7,7 @@ read directly. Invariant: what is unknown is passed over, and what is no record 
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -117,7 +118,8 @@ def read_transaction(dataset: LanceDataset, version: int) -> Transaction | None:
     """
     try:
         with recognize_failures():
-            return dataset.read_transaction(version)
+            # It bars other threads from the handle that it is called on.
+            return copy.copy(dataset).read_transaction(version)
     except TypeError:
         return None
 

@@ -626,7 +626,9 @@ class Repository:
                 check_writable(self._root)
                 self._root.open(MANIFEST).check_version_store()
                 self._pointers.probe_once()
-            return Repairer(root=self._root, clock=self._clock).repair(dry_run=dry_run)
+            return Repairer(
+                root=self._root, clock=self._clock, finish_deletion=self._finish_deletion
+            ).repair(dry_run=dry_run)
 
     # Inside.
 

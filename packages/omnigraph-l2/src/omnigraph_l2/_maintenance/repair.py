@@ -40,7 +40,7 @@ _ACTED = declare("l2.repair.acted", "one thing is mended, others are not yet")
 
 _MENDABLE = frozenset(
     {
-        "actor-missing", "branch-left-over", "log-behind", "note-missing", "pointer-behind",
+        "actor-missing", "branch-closed", "branch-left-over", "log-behind", "note-missing", "pointer-behind",
         "pointer-missing", "pointer-wrong", "torn-version",
     }
 )  # fmt: skip
@@ -97,6 +97,8 @@ class Repairer:
 
     root: RepositoryRoot
     clock: Callable[[], datetime]
+    finish_deletion: Callable[[str, str], object]
+    """Finishes the deletion of a branch, by its name and native branch."""
 
     def repair(self, *, dry_run: bool) -> RepairReport:
         """Find what can be repaired, and repair it unless it is a dry run."""
@@ -126,6 +128,14 @@ class Repairer:
         # Of a catalog that is damaged it is not known what it should say.
         sound = [each for each in looked.branches if each.is_sound]
         for each in sound:
+            if each.state.closed_at and each.native is not None:
+                yield _deed(
+                    "branch-closed",
+                    each.subject,
+                    "its deletion is finished",
+                    partial(self.finish_deletion, each.name, each.native),
+                )
+                continue
             yield from self._log_deeds(root, each)
             yield from self._pointer_deeds(root, looked, each)
         for left in _children_first(

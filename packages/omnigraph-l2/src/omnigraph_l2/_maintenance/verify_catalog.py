@@ -87,7 +87,7 @@ def _branch_shown(
         )
         if state.closed_at:
             detail = "its deletion was decided, and has not ended yet"
-            remedy = "the next writer or cleanup finishes it"
+            remedy = "the next writer, cleanup or repair finishes it"
             collector.add(Severity.INFO, "branch-closed", lineage.subject, detail, remedy)
         if lineage.pointer is None:
             if lineage.name == MAIN and was_begun(table):
