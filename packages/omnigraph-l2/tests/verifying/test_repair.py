@@ -27,7 +27,8 @@ from omnigraph_l2.reports import Severity
 from omnigraph_testing import Crash
 
 MENDED = [
-    "a deletion cut short", "a native branch of a table", "a native branch of the dead", "a hole in the log",
+    "a deletion cut short", "a hole in the log", "a native branch of a table",
+    "a native branch of the dead",
     "a note is lost", "a pointer and a log behind", "a pointer at another commit",
     "a torn version", "an actor is lost", "no pointer of main",
 ]  # fmt: skip

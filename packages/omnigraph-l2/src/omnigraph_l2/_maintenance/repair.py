@@ -40,8 +40,8 @@ _ACTED = declare("l2.repair.acted", "one thing is mended, others are not yet")
 
 _MENDABLE = frozenset(
     {
-        "actor-missing", "branch-closed", "branch-left-over", "log-behind", "note-missing", "pointer-behind",
-        "pointer-missing", "pointer-wrong", "torn-version",
+        "actor-missing", "branch-closed", "branch-left-over", "log-behind", "note-missing",
+        "pointer-behind", "pointer-missing", "pointer-wrong", "torn-version",
     }
 )  # fmt: skip
 
