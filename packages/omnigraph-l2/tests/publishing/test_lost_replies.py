@@ -66,7 +66,6 @@ def test_a_store_that_answers_no_get_is_no_contention(
     faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the reads of a store fail, the error names the store, not other writers or damage."""
-    monkeypatch.setattr("omnigraph_l2._commit.base_commit._PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr("omnigraph_l2._store.repository_root._LOOK_AGAIN_SECONDS", 600.0)
     options = {**faulty_s3.storage_options, "client_max_retries": "0"}
     schema = GraphSchema(nodes=[NodeType("A")])
@@ -76,7 +75,7 @@ def test_a_store_that_answers_no_get_is_no_contention(
         # What a writer leaves that died before it published.
         table = repo.snapshot()._open("node:A")
         table.append(pa.table({"id": ["left"]}, schema=table.schema))
-        tx = repo.transaction()
+        tx = repo.transaction(timeout=1.0)
         with pytest.raises(StorageError, match="GET"), tx:  # noqa: PT012 - the end of it raises
             tx.append("node:A", [{"id": "y"}])
             faulty_s3.inject(Rule(Answer(500), "GET"))
