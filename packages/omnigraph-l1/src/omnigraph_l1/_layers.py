@@ -12,7 +12,6 @@ LAYERS: Final = (
         "abandonable_calls",
         "batch_groups",
         "deadlines",
-        "retry_policy",
         "row_addresses",
     ),
     ("_errors",),

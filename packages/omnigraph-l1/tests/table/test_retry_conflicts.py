@@ -9,7 +9,7 @@ import pytest
 from people import rows
 
 from omnigraph_l1 import Commit, Resolution, Table, retry_conflicts
-from omnigraph_l1 import retry_policy as retry
+from omnigraph_l1 import deadlines as retry
 from omnigraph_l1.errors import CommitConflict, InvalidRequest, OutcomeUnknown
 
 

@@ -1,9 +1,10 @@
 """Opening a dataset: at the head of a lineage, at a version, or later at a newer one.
 
-Invariant: what is opened is whole and is what was asked for. Where a power cut left damage at the
+Invariants: what is opened is whole and is what was asked for. Where a power cut left damage at the
 head of a lineage on local disk, readers get the newest whole version. A branch whose creation was
 cut short is not opened. A branch whose dataset was moved is refused, because Lance would read the
-files of the place it came from.
+files of the place it came from. On local disk, what a version names is below the location from
+which the dataset is opened, and so are the folders in which Lance writes and removes files.
 """
 
 from __future__ import annotations
@@ -18,12 +19,6 @@ import lance
 from lance import LanceDataset
 
 from omnigraph_l1._dataset.argument_checks import parse_version
-from omnigraph_l1._dataset.contained_dataset import (
-    check_folders,
-    check_indexes,
-    check_named_files,
-    refuse_moved,
-)
 from omnigraph_l1._dataset.durability import is_intact, opens_intact
 from omnigraph_l1._dataset.pinned_dataset import (
     DatasetIdentity,
@@ -42,15 +37,23 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
-from omnigraph_l1._lance.private_hooks import new_session
-from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_after, newest_first
+from omnigraph_l1._lance.private_hooks import file_name, new_session
+from omnigraph_l1._lance.version_files import (
+    VERSIONS,
+    NamingScheme,
+    format_name,
+    newest_after,
+    newest_first,
+)
+from omnigraph_l1._storage.contained_paths import check_directories, check_files, check_tree
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._storage.silence_watch import run_watched
-from omnigraph_l1._storage.stored_objects import first_names
+from omnigraph_l1._storage.stored_objects import first_names, translate_os_errors
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
     L1Error,
+    MovedDataset,
     NotADataset,
     StaleBranch,
     StaleDataset,
@@ -106,18 +109,18 @@ def open_pinned(
         time_event("open", location=str(location), branch=branch) as event,
         translate_errors(location),
     ):
-        check_folders(storage, None)
+        _check_folders(storage, None)
         identity = None
         if branch is not None:
             identity = read_branch_identity(storage, branch)
-            check_folders(storage, branch)
+            _check_folders(storage, branch)
         session = _session(os.getpid()) if caches is None else caches._session  # noqa: SLF001
         dataset = _open_main(storage, version if branch is None else None, session)
         if branch is not None:
             dataset = _checkout(dataset, storage, branch, version)
-            refuse_moved(dataset, location)
-        check_named_files(storage, branch, dataset)
-        check_indexes(storage, branch, dataset)
+            _refuse_moved(dataset, location)
+        _check_named_files(storage, branch, dataset)
+        _check_indexes(storage, branch, dataset)
         event["version"] = dataset.version
     return PinnedDataset(
         storage,
@@ -203,7 +206,7 @@ def at_version(pinned: PinnedDataset, version: int) -> PinnedDataset:
     version = parse_version(version, location=pinned.location, branch=pinned.branch)
     with translate_errors(pinned.location):
         dataset = _checkout(pinned.dataset, pinned.storage, pinned.branch, version)
-        check_named_files(pinned.storage, pinned.branch, dataset)
+        _check_named_files(pinned.storage, pinned.branch, dataset)
     return pinned.at(dataset)
 
 
@@ -362,3 +365,72 @@ def _nothing_there(storage: Storage) -> L1Error:
     if not _LEFT_BY_CREATION.issuperset(found):
         return NotADataset(location=location, found=", ".join(found))
     return DatasetNotFound(location=location)
+
+
+_LANCE_FOLDERS = ("_versions", "_transactions", "data", "_deletions", "_indices")
+_REFS = ("_refs/branches", "_refs/tags")
+
+
+def _check_folders(storage: Storage, branch: str | None) -> None:
+    """Raise ``UnsafePath`` if a folder that Lance uses for a lineage is not a real one."""
+    if not storage.location.is_local:
+        return
+    top, below = storage.contained_in
+    main = f"{below}/" if below else ""
+    names = [main + each for each in (*_LANCE_FOLDERS, *_REFS)]
+    if branch is not None:
+        names += [f"{main}tree/{branch}/{each}" for each in _LANCE_FOLDERS]
+    with translate_os_errors(storage.location):
+        check_directories(top, names)
+
+
+def _check_named_files(storage: Storage, branch: str | None, dataset: LanceDataset) -> None:
+    """Raise ``UnsafePath`` if what a version names is not a file of the dataset.
+
+    A dataset by itself may be a shallow clone of another one; one of a repository may not.
+    """
+    location = storage.location
+    if storage.is_child:
+        _refuse_moved(dataset, location)
+    if not location.is_local:
+        return
+    root = location.local_path
+    own = str(root if branch is None else root / "tree" / branch)
+    bases: dict[int | None, str] = {None: own}
+    for number, base in dataset.base_paths().items():
+        bases[number] = str(Location.parse(base.path).local_path)
+    names = [f"{own}/{VERSIONS}/{format_name(dataset.version, each)}" for each in NamingScheme]
+    for fragment in dataset.get_fragments():
+        metadata = fragment.metadata
+        names += [f"{bases[file.base_id]}/data/{file_name(file)}" for file in metadata.files]
+        deletions = metadata.deletion_file
+        if deletions is not None:
+            names.append(f"{bases[deletions.base_id]}/{deletions.path(fragment.fragment_id)}")
+    with translate_os_errors(location):
+        check_files(names)
+
+
+def _check_indexes(storage: Storage, branch: str | None, dataset: LanceDataset) -> None:
+    """Raise ``UnsafePath`` if a file of an index is not a file of the dataset."""
+    location = storage.location
+    if not location.is_local:
+        return
+    root = location.local_path
+    own = root if branch is None else root / "tree" / branch
+    with translate_errors(location):
+        parts = [part for one in dataset.describe_indices() for part in one.segments]
+    with translate_os_errors(location):
+        for part in parts:
+            if part.base_id is not None:
+                continue  # it was checked where it was made: on the lineage of that base
+            check_directories(own, [f"_indices/{part.uuid}"])
+            check_tree(own / "_indices" / str(part.uuid))
+
+
+def _refuse_moved(dataset: LanceDataset, location: Location) -> None:
+    """Raise ``MovedDataset`` if the dataset refers to files of another location."""
+    for base in dataset.base_paths().values():
+        recorded = Location.parse(base.path)
+        inside = recorded.key == location.key or recorded.key.startswith(f"{location.key}/")
+        if not inside or (recorded.scheme, recorded.bucket) != (location.scheme, location.bucket):
+            raise MovedDataset(location=str(location), recorded=str(recorded))

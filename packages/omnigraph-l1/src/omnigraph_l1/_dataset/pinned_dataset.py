@@ -28,8 +28,7 @@ import attrs
 from lance import LanceDataset
 
 from omnigraph_l1._lance.lance_failures import translate_errors
-from omnigraph_l1._lance.lance_schemas import column_identities, columns_of
-from omnigraph_l1._lance.private_hooks import file_name
+from omnigraph_l1._lance.private_hooks import column_identities, columns_of, file_name
 from omnigraph_l1._lance.version_files import NamingScheme, format_name, newest_first
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._storage.silence_watch import run_watched

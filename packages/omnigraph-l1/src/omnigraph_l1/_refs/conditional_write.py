@@ -24,8 +24,8 @@ import attrs
 from omnigraph_l1._events import emit
 from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost
 from omnigraph_l1._refs.ref_document import REMEMBERED, Document
+from omnigraph_l1.deadlines import RetryPolicy
 from omnigraph_l1.errors import CorruptRef, OutcomeUnknown, StorageError, StoreUnavailable
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = ["LostRace", "WriteTrace", "Written", "find_write", "write_conditionally"]
 

@@ -41,6 +41,7 @@ from omnigraph_l1._refs.ref_document import (
 from omnigraph_l1._refs.tombstone_cleanup import OLD_ENOUGH, erase_tombstone, tidy
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._text_encoding import is_text, new_ulid, readable
+from omnigraph_l1.deadlines import RetryPolicy
 from omnigraph_l1.errors import (
     InvalidRequest,
     L1Error,
@@ -50,7 +51,6 @@ from omnigraph_l1.errors import (
     RefNotFound,
     StorageError,
 )
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = ["JsonRefs", "RefStore"]
 

@@ -14,9 +14,8 @@ import attrs
 
 from omnigraph_l1._events import emit
 from omnigraph_l1._table.table import Table
-from omnigraph_l1.deadlines import CONFLICT_RETRY_SECONDS
+from omnigraph_l1.deadlines import CONFLICT_RETRY_SECONDS, RetryPolicy
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = ["retry_conflicts"]
 

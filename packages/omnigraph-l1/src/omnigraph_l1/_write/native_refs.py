@@ -45,6 +45,7 @@ from omnigraph_l1._storage.stored_objects import (
 )
 from omnigraph_l1._text_encoding import is_text, new_ulid, readable
 from omnigraph_l1._write.table_commit import prepare_to_write, write_error
+from omnigraph_l1.deadlines import RetryPolicy
 from omnigraph_l1.errors import (
     BranchExists,
     InvalidName,
@@ -58,7 +59,6 @@ from omnigraph_l1.errors import (
     UnknownVersion,
 )
 from omnigraph_l1.failpoints import declare, failpoint
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = [
     "BranchInfo",

@@ -22,8 +22,7 @@ from omnigraph_l1._dataset.argument_checks import parse_list, require_kind
 from omnigraph_l1._dataset.durability import flush_files
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._lance.lance_failures import translate_errors
-from omnigraph_l1._lance.lance_schemas import columns_of
-from omnigraph_l1._lance.private_hooks import row_id_metadata, serialize_row_ids
+from omnigraph_l1._lance.private_hooks import columns_of, row_id_metadata, serialize_row_ids
 from omnigraph_l1._read.deletion_vectors import deleted_rows, read_deletions
 from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._text_encoding import decode_json, encode_json

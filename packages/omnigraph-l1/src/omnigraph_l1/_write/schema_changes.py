@@ -29,7 +29,7 @@ from omnigraph_l1._dataset.argument_checks import (
 )
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._lance.lance_failures import LanceFailure, recognize_failures, translate_errors
-from omnigraph_l1._lance.lance_schemas import add_fields, drop_fields
+from omnigraph_l1._lance.private_hooks import add_fields, drop_fields
 from omnigraph_l1._write.staged_changes import describe_change
 from omnigraph_l1._write.table_commit import PRIMARY_KEY, CommitResult, commit, unchanged_result
 from omnigraph_l1.errors import InvalidRequest, StorageError

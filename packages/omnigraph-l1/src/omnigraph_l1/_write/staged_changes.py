@@ -29,8 +29,7 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
-from omnigraph_l1._lance.lance_schemas import columns_of
-from omnigraph_l1._lance.private_hooks import file_name
+from omnigraph_l1._lance.private_hooks import columns_of, file_name
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import translate_os_errors

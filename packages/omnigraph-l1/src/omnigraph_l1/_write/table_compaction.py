@@ -41,9 +41,9 @@ from omnigraph_l1._write.table_commit import (
     prepare_to_write,
     unchanged_result,
 )
+from omnigraph_l1.deadlines import RetryPolicy
 from omnigraph_l1.errors import CorruptDataset, InvalidRequest
 from omnigraph_l1.failpoints import declare, failpoint
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_versions"]
 

@@ -24,10 +24,9 @@ from omnigraph_l1._write.table_commit import (
     flushed_note,
     prepare_to_write,
 )
-from omnigraph_l1.deadlines import RESTORE_SECONDS
+from omnigraph_l1.deadlines import RESTORE_SECONDS, RetryPolicy
 from omnigraph_l1.errors import CommitConflict, InvalidRequest
 from omnigraph_l1.failpoints import declare, failpoint
-from omnigraph_l1.retry_policy import RetryPolicy
 
 __all__ = ["restore"]
 

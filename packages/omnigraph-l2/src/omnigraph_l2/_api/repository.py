@@ -50,14 +50,13 @@ from omnigraph_l2._maintenance.verify_tables import Thorough
 from omnigraph_l2._merge.merge_result import MergeStrategy
 from omnigraph_l2._merge.merger import Merger, author_of
 from omnigraph_l2._model.argument_checks import (
-    check_commit_arguments,
+    check_author,
     check_text,
-    check_timeout,
     checked_limit,
     invalid_argument,
     refuse_pickling,
 )
-from omnigraph_l2._model.deadlines import CLOSE_SECONDS, OPERATION_SECONDS, waiting
+from omnigraph_l2._model.deadlines import CLOSE_SECONDS, OPERATION_SECONDS, check_timeout, waiting
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.graph_schema import GraphSchema
 from omnigraph_l2._model.repository_layout import MANIFEST
@@ -317,7 +316,6 @@ class Repository:
         with translate_errors(), waiting(timeout):
             target = self._branch(branch)
         check_text("operation_hash", operation_hash)
-        check_timeout(timeout)
         author = Author(
             actor=self._actor if actor is None else actor,
             message=message,
@@ -355,7 +353,7 @@ class Repository:
         expected = {} if expected_table_versions is None else expected_table_versions
         check_expected(expected)
         check_changes(changes)
-        check_commit_arguments(actor, message, timeout)
+        check_author(actor, message)
         with translate_errors(), waiting(timeout):
             if not changes:
                 check_expectations(self._branch(branch).catalog.refresh().state, expected)
@@ -420,7 +418,7 @@ class Repository:
         done without losing or inventing values is ``InvalidSchema``, with every reason. None means
         that the schema was this one already. With ``dry_run`` the plan is given, and not applied.
         """
-        check_commit_arguments(actor, message, timeout)
+        check_author(actor, message)
         with translate_errors(), waiting(timeout):
             evolver = self._evolver(branch)
             if dry_run:
@@ -555,7 +553,7 @@ class Repository:
         Each table is one commit, beside whatever others publish; one that they publish all the
         time is reported as ``BUSY``. The catalog and the log are compacted, too.
         """
-        check_commit_arguments(actor, message, timeout)
+        check_author(actor, message)
         check_target(tables, target_rows)
         with translate_errors(), waiting(timeout):
             return Optimizer(

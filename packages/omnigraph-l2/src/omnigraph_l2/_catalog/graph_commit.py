@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 
 import attrs
 
-__all__ = ["EPOCH", "GraphCommit", "Published", "later_time"]
+__all__ = ["EPOCH", "GraphCommit", "Published"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_LAST = datetime.max.replace(tzinfo=timezone.utc)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def later_time(time: datetime) -> datetime:
-    """Return the next microsecond; at the end of the calendar, where there is none, the same."""
-    return time if time >= _LAST else time + _MICROSECOND
 
 
 @attrs.frozen(kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 import attrs
@@ -35,6 +35,7 @@ __all__ = [
     "closing_row",
     "from_micros",
     "json_object",
+    "later_time",
     "operation_key",
     "publish_key",
     "publish_row",
@@ -67,6 +68,7 @@ CREATED: Final = "_row_created_at_version"
 UPDATED: Final = "_row_last_updated_at_version"
 
 _MICROSECOND = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=timezone.utc)
 _TEXTS = (
     "parent_commit_id",
     "merged_parent_commit_id",
@@ -207,6 +209,11 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return the time, in UTC."""
     return EPOCH + micros * _MICROSECOND
+
+
+def later_time(time: datetime) -> datetime:
+    """Return the next microsecond; at the end of the calendar, where there is none, the same."""
+    return time if time >= _LAST else time + _MICROSECOND
 
 
 def publish_row(made: Published) -> ManifestRow:

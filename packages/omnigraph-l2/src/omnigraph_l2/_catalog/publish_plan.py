@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import attrs
@@ -21,13 +22,14 @@ import attrs
 from omnigraph_l1 import table_path
 from omnigraph_l1.errors import InvalidName
 from omnigraph_l2._catalog.catalog_state import CatalogState, fold
-from omnigraph_l2._catalog.graph_commit import GraphCommit, Published, later_time
+from omnigraph_l2._catalog.graph_commit import GraphCommit, Published
 from omnigraph_l2._catalog.manifest_rows import (
     OPERATION,
     TABLE,
     TABLE_VERSION,
     TOMBSTONE,
     ManifestRow,
+    later_time,
     operation_key,
     publish_row,
     run_read_row,
@@ -119,9 +121,14 @@ _MOST = 2**63
 
 def check_intent(intent: Intent) -> None:
     """Raise if a commit could not be written."""
-    check_text("actor", intent.actor_id)
-    check_text("message", intent.message)
-    check_text("operation_hash", intent.operation_hash)
+    texts = {
+        "actor": intent.actor_id,
+        "message": intent.message,
+        "operation_hash": intent.operation_hash,
+    }
+    for name, given in texts.items():
+        if given is not None:
+            check_text(name, given)
     check_expected(intent.expected)
     check_changes(intent.changes)
 
@@ -167,13 +174,21 @@ def _check_key(table_key: object) -> None:
     if not isinstance(table_key, str):
         reason = "a table key is text, as in 'node:Person'"
         raise InvalidChange(table_key=repr(table_key), reason=reason)
+    problem = _key_problem(table_key)
+    if problem is not None:
+        raise InvalidChange(table_key=repr(table_key), reason=problem)
+
+
+@lru_cache(maxsize=4096)
+def _key_problem(table_key: str) -> str | None:
+    """Return why a text cannot be the key of a table; None if it can."""
     try:
         table_path(table_key)
     except InvalidName as error:
-        raise InvalidChange(table_key=repr(table_key), reason=error.rule) from error
+        return error.rule
     if "$" in table_key:
-        reason = "its name has a '$', which separates the parts of catalog keys"
-        raise InvalidChange(table_key=table_key, reason=reason)
+        return "its name has a '$', which separates the parts of catalog keys"
+    return None
 
 
 def _check_number(table_key: str, what: str, value: object) -> None:

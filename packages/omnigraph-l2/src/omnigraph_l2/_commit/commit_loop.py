@@ -20,24 +20,27 @@ from typing import Final, Protocol
 
 import attrs
 
+from omnigraph_l1 import Table
 from omnigraph_l2._catalog.catalog_state import CatalogState, unique_properties
 from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._catalog.manifest_rows import version_metadata
 from omnigraph_l2._catalog.publish_plan import (
     Change,
     Intent,
+    TableUpdate,
     check_expectations,
     operation_digest,
     plan,
 )
-from omnigraph_l2._commit.commit_operation import NewVersion, Operation, Prepared, update_of
+from omnigraph_l2._commit.commit_operation import NewVersion, Operation, Prepared
 from omnigraph_l2._commit.integrity import check_integrity
 from omnigraph_l2._commit.leases import Pin
 from omnigraph_l2._commit.publisher import ManifestBatchPublisher, WriteStatus
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.events import emit
+from omnigraph_l2._store.base_commit import compact_if_due
 from omnigraph_l2._store.branch_registry import is_owned_by
-from omnigraph_l2._store.compaction import compact_if_due
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import ExpectedVersionMismatch, OmniGraphError, OperationRepeated
@@ -153,7 +156,7 @@ class CommitLoop:
 
     def _changes(self, prepared: Prepared) -> tuple[Change, ...]:
         updates = (
-            update_of(key, each.table, is_durable=self.root.is_durable)
+            _update_of(key, each.table, is_durable=self.root.is_durable)
             for key, each in prepared.versions.items()
         )
         return (*prepared.changes, *updates)
@@ -182,3 +185,14 @@ def _may_retry(
         return True  # another writer has just done it: the next attempt finds its commit
     is_callers = race.table_key in operation.expected
     return not is_callers and time.monotonic() <= deadline and operation.may_retry(race)
+
+
+def _update_of(table_key: str, table: Table, *, is_durable: bool) -> TableUpdate:
+    """Return the change that makes a version of a table visible."""
+    return TableUpdate(
+        table_key=table_key,
+        table_version=table.version,
+        table_branch=table.branch,
+        row_count=table.count(),
+        metadata=version_metadata(table.manifest_path, is_durable=is_durable),
+    )

@@ -19,12 +19,11 @@ import pyarrow as pa
 
 from omnigraph_l1 import Table
 from omnigraph_l2._catalog.catalog_state import CatalogState
-from omnigraph_l2._catalog.manifest_rows import version_metadata
-from omnigraph_l2._catalog.publish_plan import Change, Intent, TableUpdate
+from omnigraph_l2._catalog.publish_plan import Change, Intent
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2.errors import ExpectedVersionMismatch
 
-__all__ = ["NewVersion", "Operation", "Prepared", "RowFacts", "RowStep", "update_of"]
+__all__ = ["NewVersion", "Operation", "Prepared", "RowFacts", "RowStep"]
 
 
 @attrs.frozen(kw_only=True)
@@ -109,14 +108,3 @@ class Operation(Protocol):
 
     def may_retry(self, mismatch: ExpectedVersionMismatch) -> bool:
         """Return whether a lost race may be retried with the same meaning."""
-
-
-def update_of(table_key: str, table: Table, *, is_durable: bool) -> TableUpdate:
-    """Return the change that makes a version of a table visible."""
-    return TableUpdate(
-        table_key=table_key,
-        table_version=table.version,
-        table_branch=table.branch,
-        row_count=table.count(),
-        metadata=version_metadata(table.manifest_path, is_durable=is_durable),
-    )

@@ -33,12 +33,13 @@ from omnigraph_l2._commit.unique_integrity import check_unique
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._rows.change_candidates import ChangeCandidates, find_candidates
 from omnigraph_l2._rows.data_problems import translate_data_errors
-from omnigraph_l2._rows.id_lookup import IdLookup, present
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import (
+    IdLookup,
     changed_ids,
     is_same_pin,
     open_pinned,
+    present,
     translate_read_errors,
 )
 from omnigraph_l2._store.manifest_store import ManifestStore

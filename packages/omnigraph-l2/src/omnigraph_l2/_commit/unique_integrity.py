@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 
 from omnigraph_l1 import Table
-from omnigraph_l2._rows.id_lookup import present
 from omnigraph_l2._rows.id_set import IdSet
+from omnigraph_l2._rows.pinned_reads import present
 from omnigraph_l2.errors import DuplicateValues
 
 __all__ = ["check_unique"]

@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import attrs
@@ -141,6 +142,11 @@ def lineage(table_path: str, branch: str | None) -> str:
     return f"table {table_path} {branch or ''}"
 
 
+@lru_cache(maxsize=4096)
+def _file_name(wanted: str) -> str:
+    return f"{fnv1a64(wanted):016x}"
+
+
 @attrs.frozen
 class WriterQueue:
     """Decides who goes next, for each of several named things."""
@@ -152,7 +158,7 @@ class WriterQueue:
         if not wanted:
             return nullcontext()
         location = self._root.storage.location
-        names = sorted({f"{fnv1a64(each):016x}" for each in wanted})
+        names = sorted(set(map(_file_name, wanted)))
         if location.is_local:
             return _hold_locks(location.local_path / TURNS, names)
         return Tickets(self._root.child(TURNS)).turn(names, lost=lost)

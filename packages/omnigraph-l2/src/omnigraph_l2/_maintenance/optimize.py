@@ -21,7 +21,6 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry, wanted_indexes
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._catalog.publish_plan import Intent
-from omnigraph_l2._commit.base_commit import done_exactly
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.commit_operation import NewVersion, Prepared
 from omnigraph_l2._commit.writer_queue import lineage
@@ -29,6 +28,7 @@ from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.argument_checks import invalid_argument
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import COMMITS, LOG_DATASETS
+from omnigraph_l2._store.base_commit import done_exactly
 from omnigraph_l2._store.branch_registry import is_owned_by
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import Conflict, ExpectedVersionMismatch, UnknownTable

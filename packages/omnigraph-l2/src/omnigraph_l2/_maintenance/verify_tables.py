@@ -22,8 +22,8 @@ from omnigraph_l2._commit.integrity import ENDS, node_tables_of
 from omnigraph_l2._commit.unique_integrity import check_unique
 from omnigraph_l2._maintenance.verify_catalog import Shown
 from omnigraph_l2._maintenance.verify_report import Collector
-from omnigraph_l2._rows.id_lookup import IdLookup
 from omnigraph_l2._rows.id_set import IdSet
+from omnigraph_l2._rows.pinned_reads import IdLookup
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import DuplicateValues
 

@@ -28,10 +28,9 @@ from omnigraph_l2._merge.schema_merge import (
 )
 from omnigraph_l2._merge.three_way import ABSENT, Base, leaves, resolve_base_value
 from omnigraph_l2._rows.data_problems import translate_data_errors
-from omnigraph_l2._rows.id_lookup import IdLookup
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.incoming_rows import incoming
-from omnigraph_l2._rows.pinned_reads import changed_ids, open_pinned, rows_at
+from omnigraph_l2._rows.pinned_reads import IdLookup, changed_ids, open_pinned, rows_at
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import DataProblem, InvalidData, SnapshotExpired
 

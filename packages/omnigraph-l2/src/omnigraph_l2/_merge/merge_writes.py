@@ -16,7 +16,6 @@ import pyarrow as pa
 from omnigraph_l1 import Staged, Table, table_path
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.publish_plan import Change, RegisterTable, TableTombstone
-from omnigraph_l2._commit.base_commit import commit_exactly
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.commit_operation import NewVersion, RowFacts, RowStep
 from omnigraph_l2._commit.integrity import ENDS
@@ -31,6 +30,7 @@ from omnigraph_l2._rows.data_problems import translate_data_errors
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import open_pinned
 from omnigraph_l2._rows.spill_file import Spool
+from omnigraph_l2._store.base_commit import commit_exactly
 from omnigraph_l2._store.branch_registry import is_owned_by
 from omnigraph_l2._store.repository_root import RepositoryRoot
 

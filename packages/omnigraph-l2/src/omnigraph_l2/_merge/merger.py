@@ -20,7 +20,8 @@ from omnigraph_l1 import new_ulid, table_path
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branch.revision_resolver import Revision, RevisionResolver
 from omnigraph_l2._catalog.catalog_state import CatalogState
-from omnigraph_l2._catalog.graph_commit import GraphCommit, later_time
+from omnigraph_l2._catalog.graph_commit import GraphCommit
+from omnigraph_l2._catalog.manifest_rows import later_time
 from omnigraph_l2._catalog.publish_plan import Intent
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.commit_operation import Prepared
@@ -33,8 +34,8 @@ from omnigraph_l2._merge.merge_result import MergeKind, MergeResult, MergeStrate
 from omnigraph_l2._merge.merge_writes import Work, Writer, works
 from omnigraph_l2._merge.orphan_edges import Orphans
 from omnigraph_l2._merge.three_way import Base, CommitBase, base_of, leaves
-from omnigraph_l2._model.argument_checks import check_commit_arguments, invalid_argument
-from omnigraph_l2._rows.id_lookup import IdLookup
+from omnigraph_l2._model.argument_checks import check_author, invalid_argument
+from omnigraph_l2._rows.pinned_reads import IdLookup
 from omnigraph_l2._store.archived_commits import ArchivedCommits
 from omnigraph_l2._store.branch_registry import is_hidden
 from omnigraph_l2._store.repository_root import RepositoryRoot
@@ -65,7 +66,7 @@ class Author:
 
 def author_of(actor: str | None, message: str | None, timeout: float) -> Author:
     """Validate actor, message and timeout of a commit."""
-    check_commit_arguments(actor, message, timeout)
+    check_author(actor, message)
     return Author(actor=actor, message=message, timeout=timeout)
 
 

@@ -22,8 +22,7 @@ from omnigraph_l2._merge.graph_merge import GraphMerge
 from omnigraph_l2._merge.schema_merge import Merged, TableOutcome
 from omnigraph_l2._merge.three_way import ABSENT
 from omnigraph_l2._rows.change_candidates import rows_with
-from omnigraph_l2._rows.id_lookup import IdLookup
-from omnigraph_l2._rows.pinned_reads import open_pinned
+from omnigraph_l2._rows.pinned_reads import IdLookup, open_pinned
 
 __all__ = ["Orphans"]
 

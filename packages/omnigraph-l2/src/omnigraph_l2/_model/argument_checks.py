@@ -7,18 +7,16 @@ a typed error that says what was expected and what was found.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from omnigraph_l2.errors import DataProblem, InvalidData, InvalidRequest, UnknownTable
 
 __all__ = [
-    "check_commit_arguments",
+    "check_author",
     "check_count",
     "check_key",
     "check_text",
-    "check_timeout",
     "checked_limit",
     "invalid_argument",
     "listed_ids",
@@ -37,11 +35,10 @@ def invalid_argument(value: object, name: str, expected: str) -> InvalidRequest:
     return InvalidRequest(what=f"{name} {shown}", reason=f"expected {expected}")
 
 
-def check_commit_arguments(actor: object, message: object, timeout: object) -> None:
-    """Raise unless these can be the actor, the message and the timeout of a commit."""
+def check_author(actor: object, message: object) -> None:
+    """Raise unless these can be the actor and the message of a commit."""
     check_text("actor", actor)
     check_text("message", message)
-    check_timeout(timeout)
 
 
 def check_text(name: str, value: object) -> None:
@@ -60,13 +57,6 @@ def check_key(table_key: object, known: Iterable[str]) -> None:
     """Raise unless the value can be the key of a table."""
     if not isinstance(table_key, str):
         raise UnknownTable(table_key=repr(table_key), known=tuple(known))
-
-
-def check_timeout(seconds: object) -> None:
-    """Raise unless the value is a valid timeout."""
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
-        raise invalid_argument(seconds, "timeout", "a number of seconds >= 0")
 
 
 def check_count(name: str, number: object) -> None:

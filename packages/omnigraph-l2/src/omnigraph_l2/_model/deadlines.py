@@ -8,12 +8,13 @@ A table of docs/configuration.md lists these values, and a check compares them.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from omnigraph_l1.deadlines import wait_seconds, within
-from omnigraph_l2._model.argument_checks import check_timeout
+from omnigraph_l2._model.argument_checks import invalid_argument
 
 __all__ = [
     "CLEANUP_WAIT_SECONDS",
@@ -26,6 +27,7 @@ __all__ = [
     "SCHEMA_WRITE_SECONDS",
     "TICKET_SECONDS",
     "TURN_SECONDS",
+    "check_timeout",
     "wait_seconds",
     "waiting",
 ]
@@ -51,6 +53,13 @@ MIGRATION_SECONDS: Final = 60.0
 """How long a step of a migration is tried beside others."""
 CLEANUP_WAIT_SECONDS: Final = 60.0
 """How long what keeps something from an old version waits until a running cleanup has ended."""
+
+
+def check_timeout(seconds: object) -> None:
+    """Raise unless the value is a valid timeout."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
+        raise invalid_argument(seconds, "timeout", "a number of seconds >= 0")
 
 
 @contextmanager

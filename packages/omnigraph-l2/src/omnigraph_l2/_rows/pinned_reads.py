@@ -1,35 +1,48 @@
-"""Read a table at a pin: open it, read rows by id, and find ids that may differ between two pins.
+"""Read a table at a pin: open it, read rows by id, find which ids it has and which may differ.
 
-Invariant: no id that differs is missing. Equal pins cost nothing. Rows come out in the order of
-their ids. A version that was cleaned up raises ``SnapshotExpired``, damage never does: only a
-version that is gone is reported as expired. No error of omnigraph_l1 leaves this module.
+Invariants: no id that differs is missing, and equal pins cost nothing. Rows come out in the order
+of their ids. Which of some values a column has is exact; it costs look-ups in an index or one pass
+over one column, and nothing for small files that this process wrote or has read. A version that was
+cleaned up raises ``SnapshotExpired``, damage never does: only a version that is gone is reported as
+expired. No error of omnigraph_l1 leaves ``rows_at`` and ``changed_ids``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+import attrs
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import FragmentFiles, Table
+from omnigraph_l1.batch_groups import group_parts
 from omnigraph_l1.errors import L1Error
 from omnigraph_l1.errors import UnknownVersion as NoSuchVersion
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._rows.change_candidates import find_candidates, rows_with
 from omnigraph_l2._rows.id_set import IdSet
-from omnigraph_l2._store.repository_root import RepositoryRoot
+from omnigraph_l2._store.repository_root import KnownIds, RepositoryRoot
 from omnigraph_l2.errors import CorruptRepository, SnapshotExpired, StorageError, UnknownBranch
 
 __all__ = [
+    "IdLookup",
     "changed_ids",
+    "concat_parts",
     "is_same_pin",
+    "missing",
     "open_pinned",
+    "present",
     "rows_at",
     "translate_expired",
     "translate_read_errors",
 ]
+
+_BY_INDEX = 2_000
+_SMALL_FRAGMENT = 8_192
+_MOST_BYTES = 16 * 1024 * 1024
 
 
 def changed_ids(root: RepositoryRoot, before: TableEntry | None, after: TableEntry | None) -> IdSet:
@@ -74,7 +87,6 @@ def _doubtful_ids(
                     yield batch.column(0)
 
 
-_BY_INDEX = 2_000
 _NO_ROWS = pa.schema([pa.field("id", pa.string(), nullable=False)]).empty_table()
 
 
@@ -145,7 +157,7 @@ def rows_at(
         table = open_pinned(root, entry)
         chosen = list(table.schema.names if columns is None else columns)
         with_id = list(dict.fromkeys([*chosen, "id"]))
-        if len(ids) <= _BY_INDEX and _is_indexed(table):
+        if len(ids) <= _BY_INDEX and _is_indexed(table, "id"):
             found = table.find("id", ids, columns=with_id)
         else:
             batches = list(rows_with(table, ids).batches(with_id))
@@ -154,5 +166,100 @@ def rows_at(
         return found.sort_by("id").select(chosen)
 
 
-def _is_indexed(table: Table) -> bool:
-    return any(info.columns == ("id",) for info in table.indexes().values())
+@attrs.frozen
+class IdLookup:
+    """Looks up ids in a table."""
+
+    _known: KnownIds
+
+    def present(self, table: Table, values: pa.Array) -> pa.Array:
+        """Return those of the ids that the table has."""
+        rows = table.fragments()
+        small = {number for number, count in rows.items() if count <= _SMALL_FRAGMENT}
+        large = rows.keys() - small
+        found, doubtful = self._in_small(table, small, values)
+        if len(doubtful):
+            found.append(present(table, "id", doubtful))
+        if large:
+            found.append(present(table, "id", values, large))
+        return pc.unique(pa.chunked_array(found, values.type))
+
+    def missing(self, table: Table, values: pa.Array) -> pa.Array:
+        """Return those of the ids that the table lacks."""
+        found = self.present(table, values)
+        return values.filter(pc.invert(pc.is_in(values, value_set=found)))
+
+    def remember(self, before: Table, after: Table, ids: pa.Array) -> None:
+        """Remember the ids that a commit wrote into one new file."""
+        files = after.fragment_files()
+        known = before.fragments()
+        new = [each for number, each in files.items() if number not in known]
+        if len(new) == 1:
+            self._known.put(str(after.location), new[0].data[0], ids)
+
+    def _in_small(
+        self, table: Table, small: Collection[int], values: pa.Array
+    ) -> tuple[list[pa.Array], pa.Array]:
+        """Return the ids that certainly exist, and those that may have been deleted."""
+        files, location = table.fragment_files(), str(table.location)
+        sure: list[pa.Array] = []
+        doubtful: list[pa.Array] = []
+        unknown = []
+        for number in small:
+            ids = self._known.get(location, files[number].data[0])
+            if ids is None:
+                unknown.append(number)
+            else:
+                hits = values.filter(pc.is_in(values, value_set=ids))
+                (doubtful if files[number].has_deletions else sure).append(hits)
+        if unknown:
+            sure.append(self._read(table, unknown, files, values))
+        return sure, pc.unique(pa.chunked_array(doubtful, values.type))
+
+    def _read(
+        self,
+        table: Table,
+        unknown: Collection[int],
+        files: Mapping[int, FragmentFiles],
+        values: pa.Array,
+    ) -> pa.Array:
+        """Read the ids of some fragments, all at once, and remember those that are whole."""
+        ids = table.read(columns=["id"], fragments=unknown).column(0).combine_chunks()
+        start = 0
+        for number, count in table.fragments().items():
+            if number in unknown:
+                if not files[number].has_deletions:
+                    part = ids.slice(start, count)
+                    self._known.put(str(table.location), files[number].data[0], part)
+                start += count
+        return values.filter(pc.is_in(values, value_set=ids))
+
+
+def present(
+    table: Table, column: str, values: pa.Array, fragments: Collection[int] | None = None
+) -> pa.Array:
+    """Return those of the values that a column has, in some fragments or in all."""
+    if len(values) <= _BY_INDEX and _is_indexed(table, column):
+        found = table.find(column, values.to_pylist(), columns=[column], fragments=fragments)
+        return pc.unique(found.column(0))
+    scanned = table.scan(columns=[column], fragments=fragments)
+    parts = [
+        pc.unique(some.filter(pc.is_in(some, value_set=values)))
+        for some in concat_parts((batch.column(0) for batch in scanned), len(values))
+    ]
+    return pc.unique(pa.chunked_array(parts, values.type))
+
+
+def concat_parts(parts: Iterable[pa.Array], rows: int) -> Iterator[pa.Array]:
+    """Concatenate parts: each lookup hashes all values, so that few large parts cost less."""
+    return map(pa.concat_arrays, group_parts(parts, rows=rows, size=_MOST_BYTES))
+
+
+def missing(table: Table, column: str, values: pa.Array) -> pa.Array:
+    """Return those of the values that a column lacks."""
+    found = present(table, column, values)
+    return values.filter(pc.invert(pc.is_in(values, value_set=found)))
+
+
+def _is_indexed(table: Table, column: str) -> bool:
+    return any(info.columns == (column,) for info in table.indexes().values())

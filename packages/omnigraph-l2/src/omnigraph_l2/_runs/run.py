@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._errors.translating import translate_errors
-from omnigraph_l2._model.argument_checks import check_text, check_timeout, refuse_pickling
+from omnigraph_l2._model.argument_checks import check_text, refuse_pickling
 from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
 from omnigraph_l2._store.run_registry import RunRecord, RunStatus
 from omnigraph_l2._transaction.transaction import Transaction
@@ -135,7 +135,6 @@ class Run:
         Raises ``RunConflict`` where the target changed what the run read or wrote. None where
         there was nothing to publish.
         """
-        check_timeout(timeout)
         with translate_errors(), waiting(timeout):
             self._record, commit = self._workshop.publish(self._record, message, timeout)
         return commit

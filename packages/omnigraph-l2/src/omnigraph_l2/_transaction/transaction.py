@@ -31,24 +31,25 @@ from omnigraph_l2._commit.publisher import WriteStatus
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.argument_checks import check_key, invalid_argument, listed_ids
 from omnigraph_l2._rows.data_problems import translate_data_errors
-from omnigraph_l2._rows.id_lookup import IdLookup
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.incoming_rows import Incoming, incoming
+from omnigraph_l2._rows.pinned_reads import IdLookup
 from omnigraph_l2._rows.spill_file import Spool
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._transaction.change_target import ChangeTarget, StagedChange
-from omnigraph_l2._transaction.pending_table import PendingTable
 from omnigraph_l2._transaction.shared_work import SharedWork
-from omnigraph_l2._transaction.table_operations import (
+from omnigraph_l2._transaction.transaction_operation import (
     Append,
     Changed,
     DeleteIds,
     DeleteWhere,
     Operation,
     Overwrite,
+    PendingTable,
+    ReadSet,
+    TransactionOperation,
     Upsert,
 )
-from omnigraph_l2._transaction.transaction_operation import ReadSet, TransactionOperation
 from omnigraph_l2._transaction.write_target import Staged, WriteTarget
 from omnigraph_l2.errors import (
     ConcurrentUse,

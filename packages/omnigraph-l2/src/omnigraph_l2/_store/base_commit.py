@@ -1,25 +1,27 @@
-"""Commit to a table so that the new version is exactly its base plus this change.
+"""Commit to a table so that the new version is exactly its base plus this change, and compact it.
 
-Invariant: the version that is returned holds no row of another writer, whatever others commit to
+Invariants: the version that is returned holds no row of another writer, whatever others commit to
 the same dataset at the same time and whatever a crash has left at its head. Versions that turn out
-to hold such rows are left in the dataset and never published.
+to hold such rows are left in the dataset and never published. A compaction changes no row; it
+returns the version that it was given if another writer interfered. Fragments are merged in tiers,
+so that the cost of a row is logarithmic in the number of rows.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 from omnigraph_l1 import Commit, Staged, Table
-from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
+from omnigraph_l1.errors import CommitConflict, Conflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._store.repository_root import refuse_auto_cleanup
 from omnigraph_l2.errors import OmniGraphError, StorageError, TableContention
 
-__all__ = ["commit_exactly", "done_exactly"]
+__all__ = ["commit_exactly", "compact_if_due", "done_exactly", "merge_target"]
 
 _RESTORED = declare("l2.table.restored", "the head of a table is its pinned version again")
 _COMMITTED = declare("l2.table.committed", "a table has the change, not yet visible")
@@ -88,3 +90,46 @@ def _restore(base: Table) -> tuple[Table, OutcomeUnknown | None]:
         return base, lost
     failpoint(_RESTORED)
     return restored, None
+
+
+_TIERS = (4_096, 65_536, 1_048_576)
+_SMALL_FRAGMENTS = 32
+_INDEXED_FROM_ROWS = 4_096
+
+
+def merge_target(fragment_rows: Collection[int]) -> int | None:
+    """Return the size up to which fragments should be merged now; None if nothing is due."""
+    due = [
+        tier for tier in _TIERS if sum(rows < tier for rows in fragment_rows) >= _SMALL_FRAGMENTS
+    ]
+    return min(due, default=None)
+
+
+def compact_if_due(table: Table, indexed: Sequence[str]) -> Table:
+    """Merge small fragments and extend the indexes of some columns, if that is due."""
+    rows = table.fragments()
+    target = merge_target(rows.values())
+    if target is None:
+        return table
+    try:
+        compacted = table.compact(target_rows=target, drop_deleted=target == _TIERS[-1])
+        if not compacted.follows_base:
+            return table
+        return (
+            _extend_indexes(compacted.table, indexed)
+            if table.count() >= _INDEXED_FROM_ROWS
+            else (compacted.table)
+        )
+    except Conflict:
+        return table
+
+
+def _extend_indexes(table: Table, columns: Sequence[str]) -> Table:
+    known = {info.columns[0]: info for info in table.indexes().values()}
+    for column in columns:
+        info = known.get(column)
+        done = table.create_index(column) if info is None else table.extend_index(info.name)
+        if not done.follows_base:
+            return table
+        table = done.table
+    return table
