@@ -213,6 +213,8 @@ class _Work:
         """Settle edges that have lost a node; tell whether anything moved."""
         moved = False
         for edge, ends in self.model.ends.items():
+            if self.is_undecided(edge):
+                continue
             for row_id, row in sorted(self.rows.get(edge, {}).items()):
                 for column, node in zip(("src", "dst"), ends, strict=True):
                     end = row[column]
@@ -220,10 +222,14 @@ class _Work:
                         moved |= self.settle_edge(edge, row_id, node, end)
         return moved
 
-    def settle_edge(self, edge: str, row_id: str, node: str, end: str) -> bool:
-        """Settle one of them. Nobody is asked about rows of a type that is a conflict itself."""
+    def is_undecided(self, edge: str) -> bool:
+        """Return whether a type is a conflict itself, so that its rows are not merged."""
         clashes = any(key == edge and named is None for key, named, _ in self.conflicts)
-        if callable(self.strategy) and self.took.get(edge, "ours") != "theirs" and not clashes:
+        return clashes and self.strategy not in ("ours", "theirs")
+
+    def settle_edge(self, edge: str, row_id: str, node: str, end: str) -> bool:
+        """Settle one of them."""
+        if callable(self.strategy) and self.took.get(edge, "ours") != "theirs":
             return self.rows[edge].pop(row_id, None) is not None
         if callable(self.strategy) or self.strategy == "error":
             self.conflicts.add((edge, row_id, "orphan_edge"))

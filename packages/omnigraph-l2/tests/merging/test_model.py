@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import HealthCheck, event, example, given, note, settings
 from hypothesis import strategies as st
 from sizes import sized
 
@@ -258,6 +258,14 @@ _steps = st.one_of(
     max_examples=max(8, settings().max_examples // sized(10, 2)),  # each is a repository
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@example(  # an edge type that one side dropped and the other changed
+    steps=[
+        ("evolve", 1, 3),
+        ("diverge", 0, 3, [(1, 0, 0, 2)], 0, 2),
+        ("diverge", 1, 0, [(0, 0, 0, 0)], [(1, 1, 0, 1)], 0),
+    ],
+    at_once=1,
 )
 @given(steps=st.lists(_steps, min_size=4, max_size=16), at_once=st.sampled_from([1, 2, 65_536]))
 def test_a_repository_follows_the_model(steps: list[Any], at_once: int) -> None:

@@ -117,3 +117,15 @@ def test_a_type_that_the_branch_dropped_and_added_again(repo: Repository) -> Non
     put(repo, "side", COMPANY, new={"name": "New", "size": 4})
     repo.branches.merge("side")
     assert rows(repo, COMPANY)["new"]["size"] == 4
+
+
+def test_edges_of_a_type_that_is_a_conflict_itself(repo: Repository) -> None:
+    """Only the types are reported: what becomes of the edges is decided with their type."""
+    put(repo, "main", WORKS, new={"src": "bob", "dst": "co"})
+    repo.branches.merge("main", into="side")
+    repo.evolve(without(WORKS, COMPANY), branch="side")
+    put(repo, "main", WORKS, newer={"src": "ann", "dst": "co"})
+    assert kinds(conflicts(repo)) == {WORKS: "drop_vs_change", COMPANY: "drop_vs_change"}
+    repo.branches.merge("side", strategy="ours")
+    assert {"new", "newer"} <= rows(repo, WORKS).keys()
+    assert set(rows(repo, COMPANY)) == {"co"}

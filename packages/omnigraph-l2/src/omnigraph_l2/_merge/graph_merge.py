@@ -55,8 +55,8 @@ class GraphMerge:
     rows: dict[str, RowMerge] = attrs.field(factory=dict)
     conflicts: list[MergeConflict] = attrs.field(factory=list)
     resolved: list[MergeConflict] = attrs.field(factory=list)
-    _clashing: set[str] = attrs.field(factory=set)
-    """The types with an unresolved conflict; their rows are not merged."""
+    clashing: set[str] = attrs.field(factory=set)
+    """The types with an unresolved conflict: what becomes of their rows is not decided."""
 
     @property
     def favour(self) -> Side | None:
@@ -197,7 +197,7 @@ class GraphMerge:
     def resolve_with_strategy(self, conflict: MergeConflict) -> bool:
         """Resolve a row with the strategy function; return whether it had an answer."""
         key, row_id = conflict.table_key, conflict.row_id
-        if not callable(self.strategy) or row_id is None or key in self._clashing:
+        if not callable(self.strategy) or row_id is None or key in self.clashing:
             return False
         merge = self._row_by_row(key)
         answer = UNRESOLVED if merge is None else self.strategy(conflict)
@@ -252,7 +252,7 @@ class GraphMerge:
                 table_key=key, row_id=None, kind=decided.kind, detail=decided.detail
             )
             if self.favour is None:
-                self._clashing.add(key)
+                self.clashing.add(key)
                 self.conflicts.append(conflict)
             else:
                 self.resolved.append(conflict)

@@ -98,7 +98,8 @@ class Orphans:
 
     def _all(self) -> Iterator[_Orphan]:
         for key in self._merge.table_keys():
-            if key.startswith("edge:"):
+            # What becomes of the edges of a type that is a conflict itself is not decided.
+            if key.startswith("edge:") and key not in self._merge.clashing:
                 yield from self._of_table(key)
 
     def _of_table(self, key: str) -> Iterator[_Orphan]:
