@@ -130,7 +130,9 @@ class GraphNamespace(LanceNamespace):
         if revision is None:
             return DescribeNamespaceResponse(properties={})
         snapshot = run_in_thread(lambda: revision.snapshot(self._repo))
-        return DescribeNamespaceResponse(properties=_told_of(snapshot.branch, snapshot.commit))
+        return DescribeNamespaceResponse(
+            properties=_commit_properties(snapshot.branch, snapshot.commit)
+        )
 
     # Tables.
 
@@ -173,7 +175,7 @@ class GraphNamespace(LanceNamespace):
             storage_options=options or None,
             managed_versioning=True,
             properties={
-                **_told_of(snapshot.branch, snapshot.commit),
+                **_commit_properties(snapshot.branch, snapshot.commit),
                 "row_count": str(snapshot.entry(key).row_count),
                 **({} if lineage.native is None else {"native_branch": lineage.native}),
             },
@@ -298,7 +300,7 @@ def _open(kind: type[GraphNamespace], properties: dict[str, Any]) -> GraphNamesp
     return kind(**properties)
 
 
-def _told_of(branch: str, commit: GraphCommit | None) -> dict[str, str]:
+def _commit_properties(branch: str, commit: GraphCommit | None) -> dict[str, str]:
     return {"branch": branch, **({} if commit is None else {"commit": commit.graph_commit_id})}
 
 

@@ -243,12 +243,12 @@ def _remove_without_files(pinned: PinnedDataset, wanted: Sequence[int]) -> Remov
     }
     paths = newest_first(pinned.directory)
     spared = starts | {pinned.version, *(version for version, _ in paths[:1])}
-    doomed = [path for version, path in paths if version in wanted and version not in spared]
+    removable = [path for version, path in paths if version in wanted and version not in spared]
     with translate_os_errors(pinned.location):
-        size = sum(path.stat().st_size for path in doomed)
-        for path in doomed:
+        size = sum(path.stat().st_size for path in removable)
+        for path in removable:
             path.unlink()
-    return Removed(versions=len(doomed), data_files=0, bytes=size, failed=0)
+    return Removed(versions=len(removable), data_files=0, bytes=size, failed=0)
 
 
 def _tagged_error(pinned: PinnedDataset, wanted: Sequence[int]) -> InvalidRequest:

@@ -212,7 +212,7 @@ class Runs:
             root=self._root,
             clock=self._clock,
             record=record,
-            work=self._open(record.run_branch),
+            run_branch=self._open(record.run_branch),
             target=target,
             timeout=timeout,
         )

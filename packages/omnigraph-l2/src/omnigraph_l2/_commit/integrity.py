@@ -193,8 +193,8 @@ class _Check:
         with self._changed_since(key, step.checked_at) as others:
             if len(others):
                 new, old = self._new_rows(key, number, step).ids, self._old_ids(key, number, step)
-                with _common(new, others) as doubtful:
-                    self._check_new_ids(key, step, doubtful, known=old)
+                with _common(new, others) as in_both:
+                    self._check_new_ids(key, step, in_both, known=old)
 
     def _check_new_ids(self, key: str, step: RowStep, new: IdSet, *, known: IdSet | None) -> None:
         """Raise if ids are repeated, or exist in rows other than those that were replaced."""

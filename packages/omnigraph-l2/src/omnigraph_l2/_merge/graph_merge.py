@@ -143,9 +143,9 @@ class GraphMerge:
             )
         # What both sides have stays, whatever it is then.
         left = [_plain(sure)]
-        with IdSet() as doubtful:
-            doubtful.add(ids.filter(pc.invert(pc.is_in(ids, value_set=sure))))
-            for part in merge.portions(doubtful):
+        with IdSet() as uncertain:
+            uncertain.add(ids.filter(pc.invert(pc.is_in(ids, value_set=sure))))
+            for part in merge.portions(uncertain):
                 rows = merge.at(part)
                 left.append(rows.ids.filter(pa.array(rows.chosen != ABSENT)))
         return pa.concat_arrays(left)

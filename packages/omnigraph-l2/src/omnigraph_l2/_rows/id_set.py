@@ -154,7 +154,7 @@ class IdSet:
             again = distinct.filter(pc.greater(counted.field("counts"), 1))
             twice = pc.unique(pa.concat_arrays([twice, again]))
             if len(distinct) > 1 and not self._may_hold(distinct):
-                yield from self._dealt_again(file, extents)
+                yield from self._partition_again(file, extents)
                 return
         if len(distinct):
             counts = pc.add(pc.is_in(distinct, twice).cast(pa.int64()), 1)
@@ -178,7 +178,7 @@ class IdSet:
         fits = self._bound.holds(len(distinct), distinct.nbytes)
         return fits or self._level == _DEEPEST
 
-    def _dealt_again(self, file: SpillFile, extents: list[Extent]) -> Iterator[pa.StructArray]:
+    def _partition_again(self, file: SpillFile, extents: list[Extent]) -> Iterator[pa.StructArray]:
         deeper = IdSet(self._bound, directory=self._directory, level=self._level + 1)
         with deeper:
             for ids in self._groups(file, extents):

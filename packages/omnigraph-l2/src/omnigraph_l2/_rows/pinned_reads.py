@@ -52,7 +52,7 @@ def changed_ids(root: RepositoryRoot, before: TableEntry | None, after: TableEnt
     """
     found = IdSet()
     try:
-        for ids in _doubtful_ids(root, before, after):
+        for ids in _candidate_ids(root, before, after):
             found.add(ids)
     except BaseException:
         found.close()
@@ -69,7 +69,7 @@ def _pin(entry: TableEntry | None) -> tuple[str, str | None, int] | None:
     return None if entry is None else (entry.table_path, entry.table_branch, entry.table_version)
 
 
-def _doubtful_ids(
+def _candidate_ids(
     root: RepositoryRoot, before: TableEntry | None, after: TableEntry | None
 ) -> Iterator[pa.Array]:
     if is_same_pin(before, after):
@@ -177,9 +177,9 @@ class IdLookup:
         rows = table.fragments()
         small = {number for number, count in rows.items() if count <= _SMALL_FRAGMENT}
         large = rows.keys() - small
-        found, doubtful = self._in_small(table, small, values)
-        if len(doubtful):
-            found.append(present(table, "id", doubtful))
+        found, uncertain = self._in_small(table, small, values)
+        if len(uncertain):
+            found.append(present(table, "id", uncertain))
         if large:
             found.append(present(table, "id", values, large))
         return pc.unique(pa.chunked_array(found, values.type))
@@ -203,7 +203,7 @@ class IdLookup:
         """Return the ids that certainly exist, and those that may have been deleted."""
         files, location = table.fragment_files(), str(table.location)
         sure: list[pa.Array] = []
-        doubtful: list[pa.Array] = []
+        uncertain: list[pa.Array] = []
         unknown = []
         for number in small:
             ids = self._known.get(location, files[number].data[0])
@@ -211,10 +211,10 @@ class IdLookup:
                 unknown.append(number)
             else:
                 hits = values.filter(pc.is_in(values, value_set=ids))
-                (doubtful if files[number].has_deletions else sure).append(hits)
+                (uncertain if files[number].has_deletions else sure).append(hits)
         if unknown:
             sure.append(self._read(table, unknown, files, values))
-        return sure, pc.unique(pa.chunked_array(doubtful, values.type))
+        return sure, pc.unique(pa.chunked_array(uncertain, values.type))
 
     def _read(
         self,

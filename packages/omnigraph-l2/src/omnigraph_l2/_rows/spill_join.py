@@ -73,7 +73,7 @@ class PartitionedRows:
         for part in range(_PARTS):
             size = sum(each.length for side in self._both for each in side.parts[part])
             if size > 4 * self._bound and self._level < _DEEPEST:
-                yield from self._dealt_again(part)
+                yield from self._partition_again(part)
             elif size:
                 mine, theirs = (_table(side, self._read(side, part)) for side in self._both)
                 yield mine, theirs
@@ -82,7 +82,7 @@ class PartitionedRows:
     def _both(self) -> tuple[_Side, _Side]:
         return self.before, self.after
 
-    def _dealt_again(self, part: int) -> Iterator[tuple[pa.Table, pa.Table]]:
+    def _partition_again(self, part: int) -> Iterator[tuple[pa.Table, pa.Table]]:
         deeper = PartitionedRows(
             self.before.schema, self.after.schema, in_memory=self._bound, level=self._level + 1
         )

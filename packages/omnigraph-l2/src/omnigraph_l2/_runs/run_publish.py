@@ -52,7 +52,7 @@ def published_commits(target: BranchSession, run_ids: Sequence[str]) -> dict[str
 
 
 @attrs.frozen(kw_only=True)
-class _Work:
+class _RunStates:
     """What a run has done: its tables before and after, and what it read."""
 
     before: CatalogState
@@ -81,8 +81,7 @@ class RunPublisher:
     root: RepositoryRoot
     clock: Callable[[], datetime]
     record: RunRecord
-    work: BranchSession
-    """The branch of the run."""
+    run_branch: BranchSession
     target: BranchSession
     timeout: float
 
@@ -98,16 +97,16 @@ class RunPublisher:
             run_id=self.record.run_id,
             operation_hash=self.record.operation_hash,
         )
-        operation = _RunChanges(publisher=self, intent=intent, work=self._work())
+        operation = _RunChanges(publisher=self, intent=intent, states=self._states())
         return self.target.commit(operation, timeout=self.timeout)
 
-    def _work(self) -> _Work:
-        after = self.work.catalog.refresh().state
-        before = self.work.catalog.at(self.record.base_manifest_version).state
+    def _states(self) -> _RunStates:
+        after = self.run_branch.catalog.refresh().state
+        before = self.run_branch.catalog.at(self.record.base_manifest_version).state
         if after.registrations != before.registrations or before.tables.keys() - after.tables:
             reason = "it changed the schema on its branch, and a run can only change rows"
             raise InvalidRequest(what=f"publish of run {self.record.run_id}", reason=reason)
-        return _Work(before=before, after=after)
+        return _RunStates(before=before, after=after)
 
 
 @attrs.frozen(kw_only=True)
@@ -116,13 +115,13 @@ class _RunChanges:
 
     publisher: RunPublisher
     intent: Intent
-    work: _Work
+    states: _RunStates
     expected: Mapping[str, int] = MappingProxyType({})
 
     def lineages(self, _lost: int) -> Collection[str]:
         """Return the lineages of the tables that the run wrote."""
         native = self.publisher.target.native
-        return [lineage(each.table_path, native) for each in self.work.changed.values()]
+        return [lineage(each.table_path, native) for each in self.states.changed.values()]
 
     def prepare(self, state: CatalogState) -> Prepared | None:
         """Apply the changes to the tables of the target, or raise ``RunConflict``."""
@@ -130,7 +129,7 @@ class _RunChanges:
         if conflicts:
             record, target = self.publisher.record, self.publisher.target
             raise RunConflict(run_id=record.run_id, target=target.name, tables=conflicts)
-        keys = list(self.work.changed)
+        keys = list(self.states.changed)
         tables = self.publisher.root.at_once(lambda key: self._apply(state.tables[key]), keys)
         versions = {
             key: NewVersion(table=table)
@@ -140,19 +139,19 @@ class _RunChanges:
         if not versions:
             return None
         failpoint(_APPLIED)
-        return Prepared(changes=(), versions=versions, relies_on=frozenset(self.work.expected))
+        return Prepared(changes=(), versions=versions, relies_on=frozenset(self.states.expected))
 
     def may_retry(self, _mismatch: ExpectedVersionMismatch) -> bool:
         """Return that it may be tried again: what conflicts with the run is found then."""
         return True
 
     def _conflicts(self, state: CatalogState) -> tuple[str, ...]:
-        expected = self.work.expected.items()
+        expected = self.states.expected.items()
         return tuple(sorted(key for key, version in expected if state.latest(key) != version))
 
     def _apply(self, entry: TableEntry) -> Table:
         key = entry.table_key
-        made = self.work.changed[key]
+        made = self.states.changed[key]
         with translate_table_errors(key):
             done = self.publisher.root.open(
                 made.table_path, branch=made.table_branch, version=made.table_version

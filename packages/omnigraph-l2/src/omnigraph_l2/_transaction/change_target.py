@@ -108,11 +108,11 @@ class ChangeTarget:
         with translate_data_errors(self.table_key), translate_table_errors(self.table_key):
             wanted = self.schema.append(_PLACE)
             coming = incoming(data, wanted, what=self.table_key, may_lack_nullable=True)
-            work = _Work(self.table_key, Table.at_target(self.target))
+            writer = _ChangeWriter(self.table_key, Table.at_target(self.target))
             with Spool(
-                work.spooled, work.merge_rows(_concat_batches(coming, coming.schema))
+                writer.spooled, writer.merge_rows(_concat_batches(coming, coming.schema))
             ) as rows:
-                return self._write(work, rows)
+                return self._write(writer, rows)
 
     def delete(self, ids: Any) -> StagedChange:
         """Delete the rows with these ids, if they exist, without publishing that.
@@ -125,25 +125,25 @@ class ChangeTarget:
             ids = pa.table({"id": pa.array(listed, pa.string())})
         with translate_data_errors(self.table_key), translate_table_errors(self.table_key):
             coming = incoming(ids, columns, what=self.table_key, may_lack_nullable=True)
-            work = _Work(self.table_key, Table.at_target(self.target))
+            writer = _ChangeWriter(self.table_key, Table.at_target(self.target))
             for chunk in _concat_batches(coming, coming.schema):
-                work.remove(chunk)
-            with Spool(work.spooled, ()) as nothing:
-                return self._write(work, nothing)
+                writer.remove(chunk)
+            with Spool(writer.spooled, ()) as nothing:
+                return self._write(writer, nothing)
 
-    def _write(self, work: _Work, rows: Spool) -> StagedChange:
+    def _write(self, writer: _ChangeWriter, rows: Spool) -> StagedChange:
         kept = [batch.column(_ROW_ID).drop_null().to_numpy() for batch in rows]
-        written = work.table.write_changes(
+        written = writer.table.write_changes(
             updated=_half(rows, self.schema, new=False),
             row_ids=pa.array(np.concatenate([np.zeros(0, np.uint64), *kept])),
             inserted=_half(rows, self.schema, new=True),
-            addresses=work.taken,
+            addresses=writer.taken,
         )
         return StagedChange(table_key=self.table_key, written=written)
 
 
-class _Work:
-    """What one writer does to a table."""
+class _ChangeWriter:
+    """Collects what one caller changes in a table, by the addresses of its rows."""
 
     def __init__(self, key: str, table: Table) -> None:
         self.key = key
@@ -160,7 +160,7 @@ class _Work:
     def merge_rows(self, chunks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Return the merged rows, with the id of the row that each replaces, if any."""
         for chunk in chunks:
-            located = self._with_places(chunk)
+            located = self._with_addresses(chunk)
             there = located.filter(located[ADDRESS].is_valid()).sort_by(ADDRESS)
             lacking = [name for name in self.table.schema.names if name not in chunk.schema.names]
             before = self._at(there, lacking)
@@ -172,14 +172,14 @@ class _Work:
 
     def remove(self, chunk: pa.Table) -> None:
         """Remove the rows with these ids."""
-        located = self._with_places(chunk)
+        located = self._with_addresses(chunk)
         there = located.filter(located[ADDRESS].is_valid())
         once = there.group_by(["id", ADDRESS]).aggregate([]).sort_by(ADDRESS)
         once = once.filter(pa.array(~self._marked.holds(once[ADDRESS].to_numpy())))
         self._at(once, [])
         self._take(once["id"], once[ADDRESS])
 
-    def _with_places(self, chunk: pa.Table) -> pa.Table:
+    def _with_addresses(self, chunk: pa.Table) -> pa.Table:
         if ADDRESS in chunk.schema.names:
             return chunk
         found = _locate(self.table, chunk["id"].combine_chunks().unique())

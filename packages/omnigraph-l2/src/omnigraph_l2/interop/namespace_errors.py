@@ -41,7 +41,7 @@ from omnigraph_l2.errors import (
 __all__ = ["run_in_thread"]
 
 _T = TypeVar("_T")
-_TOLD_AS: tuple[tuple[type[OmniGraphError], type[LanceNamespaceError]], ...] = (
+_NAMESPACE_ERRORS: tuple[tuple[type[OmniGraphError], type[LanceNamespaceError]], ...] = (
     (UnknownTable, TableNotFoundError),
     (SnapshotExpired, TableVersionNotFoundError),
     (UnknownVersion, TableVersionNotFoundError),
@@ -67,6 +67,6 @@ def _translate() -> Iterator[None]:
     try:
         yield
     except OmniGraphError as error:
-        kinds = (theirs for ours, theirs in _TOLD_AS if isinstance(error, ours))
+        kinds = (theirs for ours, theirs in _NAMESPACE_ERRORS if isinstance(error, ours))
         message = f"{error.kind}: {error}"
         raise next(kinds, InternalError)(message) from error
