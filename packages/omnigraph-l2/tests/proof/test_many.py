@@ -127,16 +127,20 @@ def test_the_number_of_requests_stays(faulty_s3: FaultyS3) -> None:
                 "snapshot, freshly opened": (lambda: opened(Repository.snapshot), _SOME),
                 "create": (lambda: _create(repository), _SOME),
             }
+
+            def count(work: Callable[[], object]) -> int:
+                repository.snapshot()  # a state that was read long ago is read again
+                return _requests(faulty_s3, work)
+
             counted = {
-                what: [_requests(faulty_s3, work) for _ in range(times)]
-                for what, (work, times) in works.items()
+                what: [count(work) for _ in range(times)] for what, (work, times) in works.items()
             }
         return counted, listed_first
 
     few, first_of_few = costs("few", _FEW_TABLES, 1)
     many, first_of_many = costs("many", _MANY_TABLES, _MANY_BRANCHES)
     for what, costs_of_few in few.items():
-        assert statistics.median(many[what]) == statistics.median(costs_of_few), what
+        assert statistics.median_low(many[what]) == statistics.median_low(costs_of_few), what
         more = [large - small for small, large in zip(costs_of_few, many[what], strict=True)]
         assert max(more) <= _LARGER_CATALOG, (what, more)
     assert many["list"] == few["list"]

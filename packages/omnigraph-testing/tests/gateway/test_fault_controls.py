@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
+import socket
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import attrs
 import pytest
@@ -353,3 +356,17 @@ def test_a_connection_that_the_store_has_closed_is_not_used_again(faulty_s3: Fau
         store.put("y", b"1", mode="create")
         assert [each.status for each in before_it.requests] == [200, 200]
     assert [each.key for each in faulty_s3.requests] == ["x", "y"]
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_connections_that_come_as_it_goes_down(faulty_s3: FaultyS3) -> None:
+    """Each is cut, also one that was accepted and has not sent anything; nothing stays open."""
+    port = urlsplit(faulty_s3.store.endpoint).port
+    for _ in range(20):
+        clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+        with faulty_s3.down():
+            pass
+        for client in clients:
+            with client, contextlib.suppress(ConnectionResetError):
+                client.settimeout(30)
+                assert client.recv(1) == b""

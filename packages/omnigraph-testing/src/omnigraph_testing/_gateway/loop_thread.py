@@ -44,7 +44,7 @@ class LoopThread:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
-            # One more turn lets closed transports tell their owners.
+            # After one more turn, the owners of closed transports know of it.
             self._loop.run_until_complete(asyncio.sleep(0))
         finally:
             asyncio.set_event_loop(None)
