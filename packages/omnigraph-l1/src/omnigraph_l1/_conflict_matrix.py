@@ -4,7 +4,8 @@ A rule is about ours, which is about to commit, against theirs, which has commit
 version that ours was computed on. A pair that no rule names is compatible, because the
 specification lists for each operation all that it conflicts with. For UpdateMemWalState it lists
 nothing; that is never compatible. If several rules hold, the worst outcome counts. Where pylance
-differs from the specification is not in this table.
+differs from the specification is not in this table. Users ask it; when a commit is written, Lance
+itself decides, and ``_lance.lance_failures`` recognises what it answers.
 
 Invariant: pure, and total over all operations and facts. A fact has three answers, the third being
 unknown. An unknown fact is read both ways, so no answer is better than one that knowing more gives.

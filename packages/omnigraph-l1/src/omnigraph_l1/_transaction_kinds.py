@@ -2,7 +2,7 @@
 
 Invariant: a value is the name by which Lance's specification, its texts and its records call the
 operation. Which operation stands in the way of which is not said here: that is
-``_conflicts.rules``. A leaf of the package.
+``_conflict_matrix``. A leaf of the package.
 """
 
 from __future__ import annotations

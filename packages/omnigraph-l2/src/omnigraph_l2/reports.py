@@ -1,6 +1,6 @@
 """What cleanup, optimize, migrate, repair and verify report, as values."""
 
-from omnigraph_l2._maintenance.maintenance_reports import CleanupReport, Swept
+from omnigraph_l2._maintenance.cleanup_report import CleanupReport, Swept
 from omnigraph_l2._maintenance.migrate import MigrateReport
 from omnigraph_l2._maintenance.optimize import OptimizedTable, OptimizeReport
 from omnigraph_l2._maintenance.optimize import Outcome as OptimizeOutcome

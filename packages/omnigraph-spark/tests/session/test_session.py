@@ -18,8 +18,8 @@ from spark_graph import PERSON, made
 import omnigraph_spark
 from omnigraph_spark import jobs
 from omnigraph_spark._session import unix_sockets as sockets
+from omnigraph_spark._write.driver_frames import map_batches
 from omnigraph_spark._write.executor_tasks import FragmentScan
-from omnigraph_spark._write.frame_tasks import map_batches
 from omnigraph_spark.errors import InterpreterMismatch, JavaUnusable, NotASession
 
 

@@ -1,8 +1,9 @@
-"""Compaction of small fragments, and removal of versions that are not needed.
+"""Compaction of small fragments, and removal of versions and files that are not needed.
 
 Invariant: compaction changes no row, and says whether anything but it went into the new version; it
 writes its files first and commits them once. Cleaning removes exactly the versions that it is
-given, never by age, because what a graph has pinned is often not the newest.
+given, never by age, because what a graph has pinned is often not the newest. Only files that no
+version names are removed by age.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from omnigraph_l2._evolve.evolve_steps import EvolvePlan
 from omnigraph_l2._evolve.evolver import Evolver
 from omnigraph_l2._maintenance.cleanup import Cleaner
 from omnigraph_l2._maintenance.cleanup_plan import check_retention
-from omnigraph_l2._maintenance.maintenance_reports import CleanupReport
+from omnigraph_l2._maintenance.cleanup_report import CleanupReport
 from omnigraph_l2._maintenance.migrate import MigrateReport, migrate_all
 from omnigraph_l2._maintenance.optimize import Optimizer, OptimizeReport, check_target
 from omnigraph_l2._maintenance.repair import Repairer, RepairReport

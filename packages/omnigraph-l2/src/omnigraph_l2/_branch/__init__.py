@@ -1,1 +1,1 @@
-"""Reading a branch: revisions, snapshots, the diff of two snapshots, the change feed."""
+"""Branches: revisions, snapshots, the diff of two, the change feed; their creation and removal."""

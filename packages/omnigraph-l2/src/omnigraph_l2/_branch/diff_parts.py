@@ -15,8 +15,8 @@ from typing import Final
 import attrs
 import pyarrow as pa
 
+from omnigraph_l2._branch.diff_row_schema import BATCH_ROWS, one_sided, rows_schema, structs_of
 from omnigraph_l2._branch.read_targets import ReadTarget, open_targets, share_table
-from omnigraph_l2._branch.row_format import BATCH_ROWS, one_sided, rows_schema, structs_of
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._rows.addressed_rows import AddressedRows

@@ -16,7 +16,7 @@ import attrs
 import pyarrow as pa
 
 from omnigraph_l2._branch.diff_parts import ROWS_OF_A_PART, DiffPart, parts_of
-from omnigraph_l2._branch.row_format import BATCH_ROWS, rows_schema
+from omnigraph_l2._branch.diff_row_schema import BATCH_ROWS, rows_schema
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._errors.translating import translate_errors

@@ -14,8 +14,8 @@ import attrs
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.publish_plan import Change, Intent
 from omnigraph_l2._commit.commit_operation import Prepared
+from omnigraph_l2._store.external_versions import check_there, complete_update
 from omnigraph_l2._store.repository_root import RepositoryRoot
-from omnigraph_l2._store.table_updates import check_there, complete_update
 from omnigraph_l2.errors import ExpectedVersionMismatch
 
 __all__ = ["BatchPublish"]

@@ -39,8 +39,8 @@ from omnigraph_l2._commit.publisher import ManifestBatchPublisher, WriteStatus
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.events import emit
-from omnigraph_l2._store.base_commit import compact_if_due
 from omnigraph_l2._store.branch_registry import is_owned_by
+from omnigraph_l2._store.exact_commit import compact_if_due
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import ExpectedVersionMismatch, OmniGraphError, OperationRepeated

@@ -19,7 +19,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._model.deadlines import SCHEMA_WRITE_SECONDS, wait_seconds
-from omnigraph_l2._store.base_commit import done_exactly
+from omnigraph_l2._store.exact_commit import done_exactly
 from omnigraph_l2._store.repository_root import RepositoryRoot
 
 __all__ = ["create_fork_table", "empty_table", "redeclare_table", "reshape_table"]

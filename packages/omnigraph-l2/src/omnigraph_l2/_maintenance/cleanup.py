@@ -36,8 +36,8 @@ from omnigraph_l2._maintenance.cleanup_plan import (
     RetentionPolicy,
     plan_cleanup,
 )
+from omnigraph_l2._maintenance.cleanup_report import CleanupReport, Swept
 from omnigraph_l2._maintenance.inventory import unless_removed
-from omnigraph_l2._maintenance.maintenance_reports import CleanupReport, Swept
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import (
     BRANCH_REFS,

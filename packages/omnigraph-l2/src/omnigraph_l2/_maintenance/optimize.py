@@ -28,8 +28,8 @@ from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.argument_checks import invalid_argument
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import COMMITS, LOG_DATASETS
-from omnigraph_l2._store.base_commit import done_exactly
 from omnigraph_l2._store.branch_registry import is_owned_by
+from omnigraph_l2._store.exact_commit import done_exactly
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import Conflict, ExpectedVersionMismatch, UnknownTable
 

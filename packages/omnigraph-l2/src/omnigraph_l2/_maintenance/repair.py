@@ -18,7 +18,7 @@ from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branch.native_branches import keep_history
 from omnigraph_l2._catalog.graph_commit import GraphCommit
-from omnigraph_l2._maintenance.leftovers import (
+from omnigraph_l2._maintenance.leftover_report import (
     Leftover,
     TornVersion,
     find_leftovers,

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from omnigraph_l2._maintenance.inventory import Inventory, take_inventory
-from omnigraph_l2._maintenance.leftovers import find_leftovers, find_torn_heads
+from omnigraph_l2._maintenance.leftover_report import find_leftovers, find_torn_heads
 from omnigraph_l2._maintenance.verify_catalog import Shown, check_branch, check_tag
 from omnigraph_l2._maintenance.verify_history import check_history
 from omnigraph_l2._maintenance.verify_report import Collector, Severity, VerifyReport

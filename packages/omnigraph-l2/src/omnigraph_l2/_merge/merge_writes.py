@@ -30,8 +30,8 @@ from omnigraph_l2._rows.data_problems import translate_data_errors
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import open_pinned
 from omnigraph_l2._rows.spill_file import Spool
-from omnigraph_l2._store.base_commit import commit_exactly
 from omnigraph_l2._store.branch_registry import is_owned_by
+from omnigraph_l2._store.exact_commit import commit_exactly
 from omnigraph_l2._store.repository_root import RepositoryRoot
 
 __all__ = ["Work", "Writer", "Written", "works"]

@@ -2,7 +2,8 @@
 
 Invariant: only ids that the other side may have changed since the base are read, in portions, so
 that memory grows neither with their number nor with the size of rows. A decision about a single row
-in conflict takes precedence over the three-way rule.
+in conflict, which ``graph_merge`` brings from the strategy, takes precedence over the three-way
+rule, ``three_way.merge3``.
 """
 
 from __future__ import annotations

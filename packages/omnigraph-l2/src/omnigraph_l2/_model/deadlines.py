@@ -1,4 +1,6 @@
-"""How long operations wait for others, and for a store: every bound of this package in one place.
+"""How long operations wait for others: every bound of this package in one place.
+
+How long one waits for a silent store is in ``omnigraph_l1.deadlines``, as is ``wait_seconds``.
 
 Invariant: a bound limits waiting, not work that makes progress. ``timeout`` of a public method is
 the longest that any wait in it takes; for what publishes, also how long it is tried against others.

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from omnigraph_l1 import Delta, Staged, Table
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import present
-from omnigraph_l2._store.base_commit import commit_exactly
+from omnigraph_l2._store.exact_commit import commit_exactly
 
 __all__ = ["apply_changes"]
 

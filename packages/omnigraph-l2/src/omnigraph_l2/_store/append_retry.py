@@ -15,7 +15,7 @@ import pyarrow as pa
 from omnigraph_l1 import Table
 from omnigraph_l1.errors import CommitConflict, DatasetExists, DatasetNotFound
 from omnigraph_l2._model.deadlines import LOG_APPEND_SECONDS, wait_seconds
-from omnigraph_l2._store.base_commit import compact_if_due
+from omnigraph_l2._store.exact_commit import compact_if_due
 from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
 
 __all__ = ["add_rows"]

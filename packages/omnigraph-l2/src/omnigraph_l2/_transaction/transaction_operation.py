@@ -32,11 +32,11 @@ from omnigraph_l2._rows.data_problems import translate_data_errors
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import IdLookup, is_same_pin
 from omnigraph_l2._rows.spill_file import Spool
-from omnigraph_l2._store.base_commit import commit_exactly
 from omnigraph_l2._store.branch_registry import run_of
+from omnigraph_l2._store.exact_commit import commit_exactly
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
-from omnigraph_l2._transaction.rebase import rebase_changes
+from omnigraph_l2._transaction.row_change_rebase import rebase_changes
 from omnigraph_l2.errors import ExpectedVersionMismatch, SnapshotExpired
 
 __all__ = [

@@ -35,7 +35,7 @@ from omnigraph_spark._jobs.output_files import (
 from omnigraph_spark._jobs.step_errors import job_step
 from omnigraph_spark._options.argument_checks import check_session
 from omnigraph_spark._options.output_formats import DIFF_FORMATS
-from omnigraph_spark._write.frame_tasks import map_batches, run_on_partitions
+from omnigraph_spark._write.driver_frames import map_batches, run_on_partitions
 
 __all__ = ["DiffReport", "diff"]
 

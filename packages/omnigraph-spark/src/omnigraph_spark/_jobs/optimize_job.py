@@ -19,7 +19,7 @@ from omnigraph_l2.reports import OptimizedTable, OptimizeReport
 from omnigraph_spark._jobs.job_progress import JobProgress, Listener
 from omnigraph_spark._jobs.parallel_jobs import run_parallel
 from omnigraph_spark._options.argument_checks import check_session
-from omnigraph_spark._write.frame_tasks import run_on_partitions
+from omnigraph_spark._write.driver_frames import run_on_partitions
 
 __all__ = ["optimize"]
 

@@ -18,8 +18,8 @@ from omnigraph_l2 import OmniGraphError, ReadTarget, Snapshot, VerifyReport
 from omnigraph_l2.errors import UnknownBranch, UnknownTag
 from omnigraph_l2.reports import Finding, Severity
 from omnigraph_spark._convert.error_transport import cause_of
+from omnigraph_spark._write.driver_frames import group_fragments, read_rows, run_on_partitions
 from omnigraph_spark._write.executor_tasks import ROWS_AT_ONCE
-from omnigraph_spark._write.frame_tasks import group_fragments, read_rows, run_on_partitions
 from omnigraph_spark._write.integrity_checks import count_ids, end_tables
 
 __all__ = ["Revision", "TableChecks", "is_present"]

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from omnigraph_l2 import EdgeType, GraphSchema, ReadTarget, SharedWork, Snapshot
 from omnigraph_l2.errors import DanglingEdges, DuplicateIds
-from omnigraph_spark._write.frame_tasks import read_rows
+from omnigraph_spark._write.driver_frames import read_rows
 
 __all__ = ["IntegrityChecks", "count_ids", "end_tables"]
 

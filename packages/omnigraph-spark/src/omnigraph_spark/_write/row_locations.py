@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its name in every text ab
 from pyspark.sql.types import StringType
 
 from omnigraph_l2 import ReadTarget
+from omnigraph_spark._write.driver_frames import read_rows
 from omnigraph_spark._write.executor_tasks import ADDRESS
-from omnigraph_spark._write.frame_tasks import read_rows
 
 __all__ = ["locate_rows", "with_binary_ids"]
 

@@ -18,8 +18,8 @@ from omnigraph_l2 import GraphCommit, Repository, Snapshot, Transaction
 from omnigraph_l2.errors import InvalidRequest, TransactionClosed
 from omnigraph_spark._convert.spark_types import schema_for_write
 from omnigraph_spark._options.argument_checks import check_session
+from omnigraph_spark._write.driver_frames import run_on_partitions
 from omnigraph_spark._write.executor_tasks import RowDelete, RowInsert, RowUpsert
-from omnigraph_spark._write.frame_tasks import run_on_partitions
 from omnigraph_spark._write.integrity_checks import IntegrityChecks
 from omnigraph_spark._write.row_locations import locate_rows, with_binary_ids
 

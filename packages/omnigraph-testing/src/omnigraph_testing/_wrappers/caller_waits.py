@@ -1,4 +1,4 @@
-"""What a request waits for on its way."""
+"""How a fault of the wrappers makes its caller wait: a delay, a hold, a limit of the bandwidth."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from omnigraph_testing._faults.fault_controls import FaultControls
 from omnigraph_testing._faults.fault_effects import Effect
 from omnigraph_testing._faults.fault_engine import Injected
 from omnigraph_testing._faults.fault_rule import Rule
-from omnigraph_testing._wrappers.call_passage import WrapperScene, carry_out
+from omnigraph_testing._wrappers.fault_execution import WrapperScene, carry_out
 from omnigraph_testing._wrappers.wrapped_call import Call
 from omnigraph_testing.errors import InvalidOption
 

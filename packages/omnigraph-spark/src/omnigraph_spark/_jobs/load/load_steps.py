@@ -35,7 +35,7 @@ from omnigraph_spark._jobs.load.row_validation import (
 )
 from omnigraph_spark._jobs.output_files import folder_of
 from omnigraph_spark._jobs.step_errors import translate_spark_errors
-from omnigraph_spark._write.frame_tasks import read_rows
+from omnigraph_spark._write.driver_frames import read_rows
 from omnigraph_spark._write.spark_transaction import SparkTransaction
 from omnigraph_spark.errors import LoadFailed, TooManyRejects
 
