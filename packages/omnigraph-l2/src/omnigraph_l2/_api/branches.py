@@ -1,29 +1,23 @@
 """The branches of a repository, as users make, list and delete them.
 
 Invariant: a branch is there once its pointer is, and gone once that is gone; each is one
-conditional write. Before its pointer goes, its catalog is closed, so that nothing is published on
-it any more, and its commits are archived; who meets a closed branch finishes its deletion. What a
-crash leaves besides never gets in anybody's way. No data is copied, and the cost does not depend on
-the number of tables.
+conditional write. What a crash leaves besides is in no writer's way. No data is copied, and the
+cost does not depend on the number of tables. In which order a branch is deleted is decided in
+``_branch.branch_deletion``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
 
 import attrs
 
 from omnigraph_l1 import BranchInfo
-from omnigraph_l1.errors import InvalidRequest as RefusedByLance
-from omnigraph_l1.errors import UnknownBranch as NoSuchBranch
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._branch.branch_deletion import BranchDeletion
 from omnigraph_l2._branch.native_branches import (
     fork_natives,
-    keep_history,
-    owned_tables,
     remove_natives,
 )
 from omnigraph_l2._branch.revision_resolver import RevisionResolver
@@ -33,36 +27,28 @@ from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._merge.merge_result import MergeResult, MergeStrategy
 from omnigraph_l2._merge.merger import Merger, author_of
 from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
-from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import (
     MAIN,
     BranchPointers,
     BranchRegistry,
-    Children,
     Pointer,
     is_hidden,
     native_name,
 )
 from omnigraph_l2._store.commit_log import CommitLog
-from omnigraph_l2._store.manifest_store import load
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
-from omnigraph_l2._store.tag_records import TagRecords
 from omnigraph_l2.errors import (
     BranchExists,
-    BranchInUse,
-    CorruptRepository,
     InvalidRequest,
     OmniGraphError,
     UnknownBranch,
 )
 
-__all__ = ["Branch", "Branches", "RunsAtWork"]
+__all__ = ["Branch", "Branches"]
 
 
-_CLOSED = declare("l2.branch.closed", "nothing can be published on the branch; its name is there")
 _POINTED = declare("l2.branch.pointed", "the pointer is there: so is the branch")
-_UNNAMED = declare("l2.branch.unnamed", "the pointer is gone: so is the branch; its data is not")
 
 
 @attrs.frozen(kw_only=True)
@@ -82,16 +68,6 @@ class Branch:
     updated_at: datetime | None
 
 
-class RunsAtWork(Protocol):
-    """What branches have to know of runs."""
-
-    def live(self, run_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return which of these are running."""
-
-    def end_all(self, run_ids: Sequence[str]) -> None:
-        """Abort those that are running, and remove the branches of all."""
-
-
 @attrs.frozen(kw_only=True)
 class Branches:
     """The branches of a repository: ``repo.branches``."""
@@ -101,11 +77,9 @@ class Branches:
     _listing: BranchRegistry
     _log: CommitLog
     _references: RevisionResolver
-    _tags: TagRecords
     _clock: Callable[[], datetime]
     _open: Callable[[str], BranchSession]
-    _forget: Callable[[str], None]
-    _runs: RunsAtWork
+    _deletion: BranchDeletion
     _merger: Callable[[str, MergeStrategy], Merger]
     _actor: str | None
 
@@ -189,70 +163,7 @@ class Branches:
                 reason = "main cannot be deleted" if name == MAIN else "it is internal to a run"
                 raise InvalidRequest(what=f"branch {name!r}", reason=reason)
             check_writable(self._root)
-            native = self._listing.native(name) or name
-            children = self._listing.children(native)
-            live = self._runs.live(children.runs)
-            tags = self._tags_on(native)
-            if (children.branches or live or tags) and not force:
-                raise BranchInUse(branch=name, children=children.branches, runs=live, tags=tags)
-            if native == name and (children.branches or children.runs or tags):
-                # Another publisher made it: its native branch is all there is, and they need it.
-                raise BranchInUse(
-                    branch=name, children=children.branches, runs=children.runs, tags=tags
-                )
-            branch = self._open(name)
-            is_mine = False
-            with suppress(CorruptRepository):  # then no publish on it succeeds either
-                is_mine = branch.close(native, timeout=timeout)
-            failpoint(_CLOSED)
-            try:
-                with branch.translate_log_errors():
-                    self._remove(name, native)
-            except UnknownBranch:
-                if not is_mine:  # others may finish what was decided here
-                    raise
-
-    def finish_deletion(self, name: str, native: str) -> bool:
-        """Finish a deletion that was begun and cut short; return whether there is such a one.
-
-        It never fails: what cannot be removed now is removed by the next one, or by cleaning.
-        """
-        try:
-            with translate_errors():
-                table = self._root.open(MANIFEST, branch=native)
-                if not load(table, self._root.location).state.closed_at:
-                    return False
-                self._remove(name, native)
-        except UnknownBranch:
-            return True
-        except OmniGraphError as error:
-            emit(
-                "branch_left_behind", location=self._root.location, branch=native, error=str(error)
-            )
-            return False
-        return True
-
-    def finish_deletions(self) -> None:
-        """Finish all deletions that were begun and cut short."""
-        for pointer in self._listing.pointers().values():
-            if pointer.native_branch is not None:
-                self.finish_deletion(pointer.name, pointer.native_branch)
-
-    def _remove(self, name: str, native: str) -> None:
-        """Remove a branch that is closed: archive its commits, then its name, then its data."""
-        tables = self._tables_of(native)
-        children = self._listing.children(native)
-        keep_history(self._root, native)
-        self._unname(name, native, children)
-        self._forget(name)
-        failpoint(_UNNAMED)
-        self._runs.end_all(children.runs)
-        if not self._tags_on(native):
-            remove_natives(self._root, native, tables)
-
-    def _tags_on(self, native: str) -> tuple[str, ...]:
-        """Name the tags whose commit is on a native branch."""
-        return tuple(each.name for each in self._tags.list() if each.native_branch == native)
+            self._deletion.delete(name, force=force, timeout=timeout)
 
     def merge(
         self,
@@ -278,37 +189,12 @@ class Branches:
         with translate_errors(), waiting(timeout):
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
-    def _unname(self, name: str, native: str, children: Children) -> None:
-        """Take the name away: from then on there is no such branch."""
-        if self._pointers.delete(name, native):
-            return
-        if native != name:
-            raise UnknownBranch(location=self._root.location, branch=name)
-        try:
-            self._root.open(MANIFEST).delete_branch(native)
-        except NoSuchBranch as error:
-            raise UnknownBranch(location=self._root.location, branch=name) from error
-        except RefusedByLance as error:
-            raise BranchInUse(
-                branch=name, children=children.branches, runs=children.runs
-            ) from error
-
-    def _tables_of(self, native: str) -> Sequence[tuple[str, str]]:
-        try:
-            with translate_errors():
-                table = self._root.open(MANIFEST, branch=native)
-                return owned_tables(load(table, self._root.location).state)
-        except UnknownBranch:
-            raise
-        except OmniGraphError:
-            return ()  # damaged: it can be deleted all the same, cleaning finds the rest
-
     def _is_there(self, name: str) -> bool:
         try:
             native = self._listing.native(name)
         except UnknownBranch:
             return False
-        return native is None or not self.finish_deletion(name, native)
+        return native is None or not self._deletion.finish(name, native)
 
     def _describe(self, name: str, native: str | None, info: BranchInfo | None) -> Branch:
         """Describe a branch that has no pointer."""

@@ -18,6 +18,7 @@ from omnigraph_l1.abandonable_calls import PendingCall
 from omnigraph_l2._api.branches import Branches
 from omnigraph_l2._api.runs import Runs
 from omnigraph_l2._api.tags import Tags
+from omnigraph_l2._branch.branch_deletion import BranchDeletion
 from omnigraph_l2._branch.change_feed import ChangeSet, Feed
 from omnigraph_l2._branch.graph_diff import Diff, diff_of
 from omnigraph_l2._branch.revision_resolver import RevisionResolver
@@ -461,11 +462,9 @@ class Repository:
             listing=self._listing,
             log=self._log,
             references=self._references,
-            tags=self._tag_refs,
             clock=self._clock,
             open=self._branch,
-            forget=self._open_branches.forget,
-            runs=self.runs,
+            deletion=self._deletion,
             merger=self._merger,
             actor=self._actor,
         )
@@ -526,7 +525,7 @@ class Repository:
         with translate_errors(), waiting(timeout):
             self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
             if not dry_run:
-                self.branches.finish_deletions()
+                self._deletion.finish_all()
             cleaner = Cleaner(
                 root=self._root,
                 clock=self._clock,
@@ -625,7 +624,7 @@ class Repository:
                 self._root.open(MANIFEST).check_version_store()
                 self._pointers.probe_once()
             return Repairer(
-                root=self._root, clock=self._clock, finish_deletion=self._finish_deletion
+                root=self._root, clock=self._clock, finish_deletion=self._deletion.finish
             ).repair(dry_run=dry_run)
 
     # Inside.
@@ -640,8 +639,20 @@ class Repository:
             raise InvalidBranchName(name=repr(name), rule="it is text")
         return self._open_branches.get(name)
 
-    def _finish_deletion(self, name: str, native: str) -> None:
-        self.branches.finish_deletion(name, native)
+    def _finish_deletion(self, name: str, native: str) -> bool:
+        return self._deletion.finish(name, native)
+
+    @property
+    def _deletion(self) -> BranchDeletion:
+        return BranchDeletion(
+            root=self._root,
+            pointers=self._pointers,
+            listing=self._listing,
+            tags=self._tag_refs,
+            runs=self.runs,
+            open=self._branch,
+            forget=self._open_branches.forget,
+        )
 
     def _find_snapshot(self, reference: str | int | Snapshot) -> Snapshot:
         if isinstance(reference, Snapshot):
