@@ -151,6 +151,7 @@ WRONG: list[tuple[type[OmniGraphError], Callable[[Transaction], Any]]] = [
     (UnknownTable, lambda tx: tx.read("node:Nobody")),
     (UnknownTable, lambda tx: tx.stage("node:Nobody")),
     (ExpectedVersionMismatch, lambda tx: tx.expect(PERSON, 77)),
+    (InvalidRequest, lambda tx: tx.expect(PERSON, -4)),
     (InvalidRequest, lambda tx: tx.append_staged(PERSON, [5])),
     (InvalidRequest, lambda tx: tx.append_staged(PERSON, None)),
     (InvalidRequest, lambda tx: tx.append_staged(PERSON, tx.stage(CITY).write([{"id": "x"}]))),

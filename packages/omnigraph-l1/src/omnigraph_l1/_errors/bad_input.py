@@ -35,14 +35,14 @@ class InvalidLocation(BadInput):
     """The text does not name a location that this package can reach."""
 
     kind: ClassVar[str] = "invalid_location"
+    expected: ClassVar[str] = (
+        "Expected a path, or a URI that starts with file://, s3://, gs:// or az://."
+    )
     location: str
     reason: str
 
     def __str__(self) -> str:
-        return (
-            f"Invalid location {self.location!r}: {self.reason}. Expected a path, or a URI that "
-            "starts with file://, s3://, gs:// or az://."
-        )
+        return f"Invalid location {self.location!r}: {self.reason}. {self.expected}"
 
 
 @define(kw_only=True, slots=False)

@@ -62,11 +62,13 @@ def translate_table_errors(table_key: str) -> Iterator[None]:
         raise translate(error) from error
 
 
-def translate(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911
+def translate(error: l1.L1Error) -> OmniGraphError:  # noqa: C901, PLR0911, PLR0912
     """Return the error of this package for one of omnigraph_l1."""
     location = str(getattr(error, "location", ""))
     match error:
-        case l1.InvalidLocation() | l1.InvalidStorageOptions() | l1.WrongVersionStore():
+        case l1.InvalidLocation():
+            return InvalidLocation(location=location, reason=f"{error.reason}. {error.expected}")
+        case l1.InvalidStorageOptions() | l1.WrongVersionStore():
             return InvalidLocation(location=location, reason=str(error))
         case l1.InvalidData():
             problems = tuple(DataProblem(each.column, each.problem) for each in error.problems)

@@ -23,7 +23,7 @@ from omnigraph_l2._branch.read_targets import share_table
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.graph_commit import GraphCommit
-from omnigraph_l2._catalog.publish_plan import Intent, operation_digest
+from omnigraph_l2._catalog.publish_plan import Intent, check_expected, operation_digest
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.integrity import ENDS
 from omnigraph_l2._commit.leases import Pin, guard_lease
@@ -382,8 +382,10 @@ class Transaction:
         state = self._open_state()
         check_key(table_key, state.tables)
         seen = state.latest(table_key)
-        if version is not None and version != seen:
-            raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=seen)
+        if version is not None:
+            check_expected({table_key: version})
+            if version != seen:
+                raise ExpectedVersionMismatch(table_key=table_key, expected=version, actual=seen)
         self._expected[table_key] = seen
         self._reads.add(table_key)
 
