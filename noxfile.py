@@ -34,6 +34,9 @@ L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
 PARALLEL = ("-n", "2", "--dist", "worksteal")
+WAITING = ("-n", "4", "--dist", "worksteal")
+"""For two cores: these tests wait for disks, servers and other processes half of the time."""
+
 IN_GROUPS = ("-n", "2", "--dist", "loadgroup")
 TOOLS = (
     "boto3", "build", "duckdb", "fastapi", "furo", "hatchling", "httpx", "hypothesis", "lancedb",
@@ -121,13 +124,13 @@ def checks(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     marked = "not (integration or browser or slow)"
-    run(session, "pytest", *PARALLEL, *REST, "-m", marked, *session.posargs)
+    run(session, "pytest", *WAITING, *REST, "-m", marked, *session.posargs)
 
 
 @in_environment()
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
-    run(session, "pytest", *PARALLEL, *REST, "-m", "integration and not slow", *session.posargs)
+    run(session, "pytest", *WAITING, *REST, "-m", "integration and not slow", *session.posargs)
 
 
 @in_environment()
