@@ -9,7 +9,7 @@ import pytest
 from lance import LanceDataset
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Resolution, Storage, Table, retry_policy
+from omnigraph_l1 import Resolution, Storage, Table, deadlines
 from omnigraph_l1.errors import (
     AccessDenied,
     CommitConflict,
@@ -74,7 +74,7 @@ def test_a_restore_is_not_attempted_for_ever(
 ) -> None:
     """When its patience is at an end, the conflict is told; nothing has landed."""
     clock = itertools.count(step=5.0)
-    monkeypatch.setattr(retry_policy, "_now", lambda: next(clock))
+    monkeypatch.setattr(deadlines, "_now", lambda: next(clock))
     faulty_s3.inject(Rule(Answer(412), "PUT", key=VERSION_FILES, times=100))
 
     def refused() -> None:
