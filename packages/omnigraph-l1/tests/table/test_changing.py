@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from omnigraph_l1 import Table, WrittenChanges
-from omnigraph_l1.errors import InvalidData, InvalidRequest
+from omnigraph_l1 import Resolution, Table, WrittenChanges
+from omnigraph_l1.errors import CommitConflict, InvalidData, InvalidRequest
 
 SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("v", pa.int64())])
 CREATED, UPDATED = "_row_created_at_version", "_row_last_updated_at_version"
@@ -153,7 +154,7 @@ def test_changes_hold_while_others_change_other_fragments(tmp_path: Path) -> Non
     table = filled(tmp_path, [3, 3])
     part = change(table, ["1-0"], ["new"], ["1-1"])
     later = table.append(rows(["late"], 5)).table.delete("id = '0-1'").table
-    assert later.fits([part])
+    assert later.rebase_changes(part) == part
     done = later.commit(later.stage_changed([part], key="id"))
     assert done.follows_base
     assert {name: row["v"] for name, row in found(done.table).items()} == {
@@ -161,22 +162,50 @@ def test_changes_hold_while_others_change_other_fragments(tmp_path: Path) -> Non
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["delete", "update", "compact"])
-def test_changes_do_not_hold_where_others_changed_rows_beside_them(
-    tmp_path: Path, what: str
-) -> None:
-    """Then it is refused, and not put on top."""
-    table = filled(tmp_path, [3, 3])
-    part = change(table, ["1-0"], [], [])
-    others = {
-        "delete": lambda: table.delete("id = '1-2'"),
-        "update": lambda: table.upsert(rows(["1-2"], 7), "id"),
-        "compact": table.compact,
-    }
-    later = others[what]().table
-    assert not later.fits([part])
+OTHERS: dict[str, Callable[[Table, str], Any]] = {
+    "delete": lambda table, name: table.delete(f"id = '{name}'"),
+    "update": lambda table, name: table.upsert(rows([name], 7), "id"),
+    "compact": lambda table, _: table.compact(),
+    "update and compact": lambda table, name: (
+        table.upsert(rows([name], 7), "id").table.refresh().compact()
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_changes_of_rows_next_to_those_of_others_are_rebased(tmp_path: Path, what: str) -> None:
+    """Staged for the older version they are refused; for the newer one they take the same rows."""
+    table = filled(tmp_path, [3, 4])
+    part = change(table, ["1-0"], ["new"], ["1-1"])
+    OTHERS[what](table, "1-2")
+    later = table.refresh()
+    theirs = found(later)
     with pytest.raises(InvalidRequest, match="do it again on version"):
         later.stage_changed([part], key="id")
+    done = later.commit(later.stage_changed([later.rebase_changes(part)], key="id"))
+    assert done.follows_base
+    after = found(done.table)
+    assert after.keys() == theirs.keys() - {"1-1"} | {"new"}
+    assert (after["1-0"]["v"], after["1-0"]["_rowid"]) == (9, theirs["1-0"]["_rowid"])
+    left = after.keys() - {"1-0", "new"}
+    assert {name: after[name] for name in left} == {name: theirs[name] for name in left}
+    done.table.dataset.validate()
+
+
+@pytest.mark.parametrize("what", ["delete", "update", "update and compact"])
+@pytest.mark.parametrize("mine", ["update", "delete"])
+def test_rows_that_others_changed_are_a_conflict(tmp_path: Path, what: str, mine: str) -> None:
+    """Only a row that both delete is none: it is gone."""
+    table = filled(tmp_path, [3, 3])
+    part = change(table, *((["1-0"], [], []) if mine == "update" else ([], [], ["1-0"])))
+    OTHERS[what](table, "1-0")
+    later = table.refresh()
+    if (mine, what) == ("delete", "delete"):
+        assert later.rebase_changes(part).rows_deleted == 0
+        return
+    with pytest.raises(CommitConflict) as caught:
+        later.rebase_changes(part)
+    assert caught.value.resolution is Resolution.RETRYABLE
 
 
 def test_places_that_are_not_there_are_refused(tmp_path: Path) -> None:
@@ -191,14 +220,6 @@ def test_places_that_are_not_there_are_refused(tmp_path: Path) -> None:
         table.write_changes(updated=empty, row_ids=[], inserted=empty, addresses=[1, 1])
     with pytest.raises(InvalidRequest, match="each needs one of both"):
         table.write_changes(updated=rows(["0-1"], 1), row_ids=[], inserted=empty, addresses=[1])
-
-
-def test_places_of_a_part(tmp_path: Path) -> None:
-    """Only those that it took out itself, also where it took all that were left."""
-    table = filled(tmp_path, [5, 2])
-    part = change(table, ["0-1"], [], ["0-4", "1-0", "1-1"])
-    places = {number: marked.to_pylist() for number, marked in table.marked_offsets(part)}
-    assert places == {0: [1, 4], 1: [0, 1]}
 
 
 def test_on_a_branch(tmp_path: Path) -> None:

@@ -50,8 +50,11 @@ def test_with_another_store_neither(
     assert ids(base.refresh()) == ["a", "b"]
 
 
-def test_a_table_that_needs_none_refuses_one(plain: Storage, storage: Storage) -> None:
-    """Its versions are decided by its location."""
+def test_a_table_that_needs_none_refuses_one(
+    plain: Storage, storage: Storage, careless: FaultyS3
+) -> None:
+    """Its versions are decided by its location, in a store that honours conditions."""
+    careless.clear()
     Table.create(plain, SCHEMA)
     with pytest.raises(L1Error):
         Table.open(storage).append(rows("a"))

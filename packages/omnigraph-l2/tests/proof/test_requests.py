@@ -50,3 +50,20 @@ def test_three_tables_in_one_transaction(faulty_s3: FaultyS3) -> None:
             _load(repository, 200)
     assert sum(costs) / len(costs) <= _MOST_REQUESTS
     assert sorted(costs)[len(costs) * 3 // 4] <= _MOST_REQUESTS
+
+
+def test_the_store_is_asked_once_whether_it_honours_conditions(faulty_s3: FaultyS3) -> None:
+    """By the first handle of a process; tables, catalog and other handles do not ask again."""
+    where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    Repository.init(where, _SCHEMA, storage_options=options).close()
+    asked = _probes(faulty_s3)
+    assert len(asked) == 1
+    with Repository.open(where, storage_options=options) as repository:
+        _load(repository, 1)
+    assert _probes(faulty_s3) == asked
+
+
+def _probes(store: FaultyS3) -> set[str]:
+    """Return the objects that were put to try conditions; leases try conditional deletes, too."""
+    keys = {each.key for each in store.requests if "/.probe/" in each.key}
+    return {key for key in keys if "/_refs/leases/" not in key}

@@ -11,8 +11,9 @@ from typing import Any
 import lance
 import pyarrow as pa
 import pytest
+from each_store import EACH_STORE, location_in
 
-from omnigraph_l1 import table_path
+from omnigraph_l1 import Storage, Table, list_objects, table_path
 from omnigraph_l2 import (
     GraphSchema,
     NodeType,
@@ -210,25 +211,56 @@ def test_commits_after_one_at_the_end_of_time(repo: Repository) -> None:
         assert other.verify().ok
 
 
-def test_a_dataset_with_version_names_of_the_old_kind(repo: Repository) -> None:
-    """The catalog says which file it is, and by which kind of name."""
-    path = Path(repo.uri) / table_path(B)
+@pytest.fixture(params=EACH_STORE)
+def anywhere(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[Repository, Storage]]:
+    """The same in each kind of store, opened by a handle that did not make it."""
+    schema = GraphSchema(nodes=[NodeType("A")])
+    uri, options = location_in(request, tmp_path)
+    Repository.init(uri, schema, storage_options=options, durability="none").close()
+    with Repository.open(uri, storage_options=options, durability="none") as opened:
+        yield opened, Storage.resolve(uri, options)
+
+
+def test_a_dataset_with_version_names_of_the_old_kind(
+    anywhere: tuple[Repository, Storage],
+) -> None:
+    """The catalog says which file it is, and by which kind of name; on a branch the names are new.
+
+    That of another table is not taken for it.
+    """
+    repo, storage = anywhere
     lance.write_dataset(
         pa.table({"id": ["x"]}, schema=ROW),
-        str(path),
+        storage.child(table_path(B)).location.uri,
         data_storage_version="2.2",
         enable_stable_row_ids=True,
         enable_v2_manifest_paths=False,
+        storage_options=storage.lance_options,
     )
-    update = TableUpdate(table_key=B, table_version=1, row_count=1)
-    repo.publish([register(B), update])
+    repo.publish([register(B), TableUpdate(table_key=B, table_version=1, row_count=1)])
     with repo.transaction() as tx:
         tx.append(B, [{"id": "y"}])
-    rows = lance.dataset(f"{repo.uri}/__manifest").to_table().to_pylist()
-    found = [
-        json.loads(row["metadata"])
-        for row in rows
-        if row["object_type"] == "table_version" and row["table_key"] == B
+        tx.append(A, [{"id": "z"}])
+    repo.branches.create("side")
+    with repo.transaction("side") as tx:
+        tx.append(B, [{"id": "b"}])
+    files = {f"{storage.location.key}/{each.name}" for each in list_objects(storage)}
+    manifest = storage.child("__manifest")
+    lineages = (None, *Table.open(manifest).branch_names())
+    found = {key: [_recorded(manifest, branch, key) for branch in lineages] for key in (A, B)}
+    for each in (*found[A], *found[B]):
+        assert {path for path, _ in each} <= files
+    kinds = {key: [[kind for _, kind in each] for each in found[key]] for key in (A, B)}
+    assert kinds == {A: [["V2", "V2"]] * 2, B: [["V1", "V1"], ["V1", "V1", "V2"]]}
+
+
+def _recorded(manifest: Storage, branch: str | None, table_key: str) -> list[tuple[str, str]]:
+    """Return the file of each version of a table that a branch has, and the kind of its name."""
+    rows = Table.open(manifest, branch=branch).read(filter=f"table_key = '{table_key}'").to_pylist()
+    versions = [row for row in rows if row["object_type"] == "table_version"]
+    metadata = [
+        json.loads(row["metadata"]) for row in sorted(versions, key=lambda r: r["object_id"])
     ]
-    assert [each["naming_scheme"] for each in found] == ["V1", "V1"]
-    assert all(Path("/", each["manifest_path"]).is_file() for each in found)
+    return [(each["manifest_path"], each["naming_scheme"]) for each in metadata]

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tx_support import CITY, KNOWS, PERSON, add, edge, ids, stranger
+from tx_support import CITY, KNOWS, PERSON, add, delete_together, edge, ids, stranger
 
 from omnigraph_l1 import failpoints
 from omnigraph_l1.failpoints import handling
@@ -68,8 +69,8 @@ def test_deleting_by_id_is_done_again(repo: Repository) -> None:
 @pytest.mark.parametrize(
     "mine",
     [
-        lambda tx: tx.delete(PERSON, "age = 99"),
-        lambda tx: tx.delete(PERSON, "age = 2 AND id = 'b' AND false"),
+        lambda tx: tx.delete(PERSON, "id = 'theirs'"),
+        lambda tx: (tx.append(PERSON, [{"id": "x"}]), tx.delete(PERSON, "id = 'x'")),
         lambda tx: tx.overwrite(PERSON, [{"id": "a"}, {"id": "b"}]),
         lambda tx: (tx.append(PERSON, [{"id": "x"}]), tx.read(PERSON)),
         lambda tx: (tx.read(PERSON), tx.upsert(PERSON, [{"id": "a", "age": 5}])),
@@ -90,6 +91,73 @@ def test_what_cannot_be_moved_is_told(repo: Repository, mine: Callable[[Transact
     assert raised.value.actual == repo.snapshot().tables[PERSON].table_version
     assert ids(repo, PERSON) == ["a", "b", "theirs"]
     assert ids(repo, CITY) == []
+
+
+BESIDE: dict[str, Callable[[Repository, Transaction], Any]] = {
+    "append": lambda repo, _: add(repo, "theirs"),
+    "delete": lambda _, tx: tx.delete(PERSON, "id = 'd'"),
+    "delete ids": lambda _, tx: tx.delete(PERSON, ids=["d"]),
+    "update": lambda _, tx: tx.upsert(PERSON, [{"id": "d", "age": 1}]),
+}
+
+
+@pytest.mark.parametrize("others", BESIDE.values(), ids=BESIDE)
+def test_a_filter_that_matches_the_same_rows(
+    repo: Repository, others: Callable[[Repository, Transaction], Any]
+) -> None:
+    """Others changed different rows of the same fragment: both are published."""
+    add(repo, "c", "d")
+    with repo.transaction() as tx:
+        tx.delete(PERSON, "id = 'c'")
+        with repo.transaction() as other:
+            others(repo, other)
+        left = ids(repo, PERSON)
+    assert ids(repo, PERSON) == [name for name in left if name != "c"]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        lambda tx: tx.upsert(PERSON, [{"id": "c", "age": 50}]),
+        lambda tx: tx.upsert(PERSON, [{"id": "d", "age": 50}]),
+        lambda tx: tx.upsert(PERSON, [{"id": "c", "age": 1}]),
+        lambda tx: tx.upsert(PERSON, [{"id": "c", "age": 1}, {"id": "d", "age": 50}]),
+        lambda tx: tx.delete(PERSON, ids=["c"]),
+        lambda tx: tx.append(PERSON, [{"id": "e", "age": 50}]),
+        lambda tx: tx.overwrite(PERSON, [{"id": "a"}, {"id": "b"}, {"id": "c", "age": 40}]),
+    ],
+    ids=range(7),
+)
+def test_a_filter_that_matches_other_rows(
+    repo: Repository, others: Callable[[Transaction], Any]
+) -> None:
+    """A row that it matched was changed, or another one matches: it is the caller's to decide."""
+    with repo.transaction() as tx:
+        tx.append(PERSON, [{"id": "c", "age": 40}, {"id": "d", "age": 3}])
+    with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
+        tx.delete(PERSON, "age >= 40")
+        with repo.transaction() as other:
+            others(other)
+        left = repo.snapshot().read(PERSON).sort_by("id")
+    assert repo.snapshot().read(PERSON).sort_by("id").equals(left)
+
+
+@pytest.mark.integration
+def test_two_processes_delete_rows_of_one_fragment(repo: Repository) -> None:
+    """Both have found their rows before either publishes, and both commit."""
+    add(repo, "c", "d", "e")
+    context = get_context("spawn")
+    met = context.Barrier(2)
+    jobs = [
+        context.Process(target=delete_together, args=(repo.uri, f"id = '{name}'", met))
+        for name in "ce"
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join(120)
+    assert [job.exitcode for job in jobs] == [0, 0]
+    assert ids(repo, PERSON) == ["a", "b", "d"]
 
 
 def test_other_tables_are_nobodys_business(repo: Repository) -> None:

@@ -118,6 +118,30 @@ def test_rows_beside_those_that_others_changed(
     assert {row["id"]: row["_rowid"] for row in _facts(repo)}["a"] == before["a"]
 
 
+@pytest.mark.parametrize("others", ["upsert", "staged upsert"])
+def test_a_staged_delete_of_a_row_that_others_changed(repo: Repository, others: str) -> None:
+    """It is a lost race: the row that they wrote was never seen, and must not survive unnoticed."""
+    add(repo, "c")
+    with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
+        tx.change_staged(PERSON, deletes(tx, PERSON, ["c"]))
+        with repo.transaction() as other:
+            if others == "upsert":
+                other.upsert(PERSON, [person("c", 8)])
+            else:
+                other.change_staged(PERSON, upserts(other, PERSON, [person("c", 8)]))
+    assert everything(repo)["c"]["age"] == 8
+
+
+def test_a_row_that_two_delete(repo: Repository) -> None:
+    """Both wanted it gone, and it is."""
+    add(repo, "c", "d")
+    with repo.transaction() as tx:
+        tx.change_staged(PERSON, deletes(tx, PERSON, ["c", "d"]))
+        with repo.transaction() as other:
+            other.change_staged(PERSON, deletes(other, PERSON, ["c"]))
+    assert ids(repo, PERSON) == ["a", "b"]
+
+
 def _facts(repo: Repository) -> list[dict[str, Any]]:
     found: pa.Table = repo.snapshot().dataset(PERSON).to_table(columns=["id", "_rowid"])
     return found.to_pylist()

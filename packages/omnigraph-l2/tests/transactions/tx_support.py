@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,10 @@ def load_once(location: str) -> tuple[str, bool]:
         repeat = tx.is_repeat
     assert tx.commit is not None
     return tx.commit.graph_commit_id, repeat
+
+
+def delete_together(location: str, predicate: str, met: Barrier) -> None:
+    """Delete by a filter, and publish when the other process has found its rows, too."""
+    with Repository.open(location, durability="none") as repo, repo.transaction() as tx:
+        tx.delete(PERSON, predicate)
+        met.wait(60)

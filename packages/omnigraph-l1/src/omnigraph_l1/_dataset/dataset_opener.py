@@ -44,11 +44,12 @@ from omnigraph_l1._lance.version_files import (
     format_name,
     newest_after,
     newest_first,
+    version_file,
 )
 from omnigraph_l1._storage.contained_paths import check_directories, check_files, check_tree
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._storage.silence_watch import run_watched
-from omnigraph_l1._storage.stored_objects import first_names, translate_os_errors
+from omnigraph_l1._storage.stored_objects import first_names, read_object, translate_os_errors
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,
@@ -68,6 +69,7 @@ __all__ = [
     "latest",
     "manifest_path",
     "open_pinned",
+    "remember_new_names",
     "versions",
 ]
 
@@ -210,16 +212,33 @@ def at_version(pinned: PinnedDataset, version: int) -> PinnedDataset:
     return pinned.at(dataset)
 
 
+_new_names: set[Storage] = set()
+"""Datasets in stores that have version names of the new kind: they never get old ones again."""
+
+
+def remember_new_names(storage: Storage) -> None:
+    """Note that this process made the dataset, so that it need not ask for the kind of names."""
+    _new_names.add(storage)
+
+
 def manifest_path(pinned: PinnedDataset) -> str:
     """Return the path of the pinned version's file, inside its bucket, without a leading slash.
 
-    In a store the name is of the new kind, which all have that were not made long ago.
+    In a store this costs a request for each dataset, once in a process if its names are new. Lance
+    gives new names to the versions of all branches.
     """
-    lineage = "" if pinned.branch is None else f"tree/{pinned.branch}/"
-    identity = pinned.dataset_identity
-    old = identity is not None and identity.scheme is NamingScheme.V1
-    name = format_name(pinned.version, NamingScheme.V1 if old else NamingScheme.V2)
-    return f"{pinned.location.key}/{lineage}_versions/{name}"
+    key, storage = pinned.location.key, pinned.storage
+    if pinned.location.is_local:
+        path = version_file(pinned.directory, pinned.version)
+        return f"{key}/{path.relative_to(pinned.location.local_path).as_posix()}"
+    if pinned.branch is not None:
+        return f"{key}/tree/{pinned.branch}/{VERSIONS}/{format_name(pinned.version)}"
+    old = format_name(pinned.version, NamingScheme.V1)
+    if storage not in _new_names:
+        if read_object(storage, f"{VERSIONS}/{old}") is not None:
+            return f"{key}/{VERSIONS}/{old}"
+        _new_names.add(storage)
+    return f"{key}/{VERSIONS}/{format_name(pinned.version)}"
 
 
 def versions(pinned: PinnedDataset) -> list[int]:

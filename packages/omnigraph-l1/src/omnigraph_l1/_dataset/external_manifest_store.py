@@ -1,4 +1,7 @@
-"""The mark of a dataset whose versions an external manifest store decides: DynamoDB, ``s3+ddb://``.
+"""What decides the versions of a dataset: its store, or an external manifest store.
+
+The external one is DynamoDB (``s3+ddb://``), and leaves a mark. Otherwise the store must honour
+conditional puts, which is tried before the first write.
 
 Invariant: the mark is in the config of the dataset from its creation, and names the store by an id
 that the store itself keeps, not by its location. A client with another store, or with none, may
@@ -17,14 +20,25 @@ from lance import LanceDataset
 
 from omnigraph_l1._dataset.pinned_dataset import VERSION_STORE_MARK, PinnedDataset
 from omnigraph_l1._refs.dynamodb_backend import DynamoBackend
+from omnigraph_l1._refs.object_backend import probe_store_once
 from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost
 from omnigraph_l1._storage.location import Storage
 from omnigraph_l1._text_encoding import decode_json, encode_json, new_ulid
 from omnigraph_l1.errors import CorruptDataset, StorageError, UnsafeStore, WrongVersionStore
 
-__all__ = ["check_version_store", "claim_version_store"]
+__all__ = ["check_store", "check_version_store", "claim_version_store"]
 
 _IDENTITY: Final = "omnigraph-version-store.json"
+
+
+def check_store(storage: Storage) -> None:
+    """Raise ``UnsafeStore`` before the first write to a store that ignores conditional puts.
+
+    Lance relies on them for each version, and would acknowledge what another writer replaces. On
+    local disk it links files instead, and with a version store DynamoDB decides.
+    """
+    if not (storage.location.is_local or storage.location.dynamodb_table):
+        probe_store_once(storage.child("_refs"))
 
 
 def claim_version_store(storage: Storage) -> dict[str, str]:

@@ -26,7 +26,7 @@ from omnigraph_l1._refs.conditional_write import LostRace, write_conditionally
 from omnigraph_l1._refs.dynamodb_backend import DynamoBackend
 from omnigraph_l1._refs.local_backend import LocalBackend
 from omnigraph_l1._refs.memory_backend import MemoryBackend
-from omnigraph_l1._refs.object_backend import StoreBackend
+from omnigraph_l1._refs.object_backend import StoreBackend, probe_store_once
 from omnigraph_l1._refs.ref_backend import Backend, ConditionFailed, ReplyLost
 from omnigraph_l1._refs.ref_document import (
     Document,
@@ -241,6 +241,14 @@ class JsonRefs:
         self._guard.check()
         with time_event("refs.probe", location=self.location):
             self._backend.probe()
+
+    def probe_once(self) -> None:
+        """Do the same, but ask a store only if nothing in this process has asked it yet."""
+        if isinstance(self._backend, StoreBackend):
+            self._guard.check()
+            probe_store_once(self._backend.storage)
+        else:
+            self.probe()
 
     def tidy(self, older_than: timedelta = OLD_ENOUGH) -> int:
         """Remove what deleted refs and killed probes have left in a store; return how many.

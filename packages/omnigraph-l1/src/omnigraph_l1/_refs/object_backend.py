@@ -18,7 +18,8 @@ removes those that are old enough that no delayed request can be on its way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +45,15 @@ from omnigraph_l1.failpoints import declare, failpoint
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = ["StoreBackend"]
+__all__ = ["StoreBackend", "probe_store_once"]
 
 _SENDING = declare("refs.store.sending", "A conditional PUT is about to be sent.")
 _SENT = declare("refs.store.sent", "The reply to a conditional PUT has come, and says done.")
+
+_ENDPOINTS = ("aws_endpoint", "azure_storage_endpoint", "google_base_url")
+_probing = threading.Lock()
+_honest: set[Hashable] = set()
+"""The stores that were found to honour conditions, in this process."""
 
 _MAYBE_DONE = {Failure.UNAVAILABLE, Failure.OTHER}
 
@@ -125,6 +131,7 @@ class StoreBackend:
     def probe(self) -> None:
         """Find out, with an object of its own, whether conditions are honoured."""
         probe_conditions(self)
+        _honest.add(_store_of(self._storage))
 
     def erase(self, file_name: str) -> None:
         """Remove an object unconditionally. For probes only."""
@@ -149,6 +156,21 @@ class StoreBackend:
         if failure_kind(error) is Failure.UNSUPPORTED:
             return UnsafeStore(location=self.location, detail=words(error))
         return to_storage_error(error, self.location)
+
+
+def probe_store_once(storage: Storage) -> None:
+    """Raise ``UnsafeStore`` if the store of a location ignores conditions.
+
+    It is asked once in each process, below the location, whatever is written to it afterwards.
+    """
+    with _probing:
+        if _store_of(storage) not in _honest:
+            StoreBackend(storage).probe()
+
+
+def _store_of(storage: Storage) -> Hashable:
+    where, options = storage.location, storage.lance_options
+    return where.scheme, where.bucket, *map(options.get, _ENDPOINTS)
 
 
 def _impatient(storage: Storage) -> Storage:

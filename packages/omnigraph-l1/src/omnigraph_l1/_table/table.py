@@ -24,6 +24,7 @@ from omnigraph_l1._read.version_comparison import Delta, delta
 from omnigraph_l1._read.version_history import VersionFile, VersionRecord
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._write import (
+    change_rebase,
     column_indexes,
     dataset_creation,
     native_refs,
@@ -273,14 +274,6 @@ class Table:
         """Return the offsets of a fragment's deleted rows; None if they cannot be read."""
         return deletion_vectors.deleted_rows(self._pinned, fragment)
 
-    def fits(self, written: Iterable[WrittenChanges]) -> bool:
-        """Return whether changes of rows hold here: their fragments are as they were."""
-        return row_changes.fits(self._pinned, written)
-
-    def marked_offsets(self, written: WrittenChanges) -> Iterator[tuple[int, pa.UInt32Array]]:
-        """Return the places of the rows that a change takes out, fragment by fragment."""
-        return row_changes.marked_offsets(self._pinned, written)
-
     def find(
         self,
         key: str,
@@ -401,8 +394,19 @@ class Table:
         )
 
     def stage_changed(self, written: Iterable[WrittenChanges], *, key: str) -> Staged:
-        """Take what ``write_changes``, here or elsewhere, has written; see ``fits``."""
+        """Take what ``write_changes``, here or elsewhere, has written; see ``rebase_changes``."""
         return row_changes.stage_changed(self._pinned, written, key=key)
+
+    def rebase_changes(self, written: WrittenChanges) -> WrittenChanges:
+        """Return the same for this version. If they only delete, rows may be gone already."""
+        return change_rebase.rebase_changes(self._pinned, written)
+
+    def rebase(self, staged: Staged) -> Staged:
+        """Return a delete or changed rows, staged on another version, for this one.
+
+        ``CommitConflict`` if a row that it takes out was changed or deleted in between.
+        """
+        return change_rebase.rebase(self._pinned, staged)
 
     def stage_together(self, changes: Sequence[Staged]) -> Staged:
         """Make one append of several, to be committed at once, in their order.

@@ -17,9 +17,9 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph_l1._dataset.argument_checks import check_schema, parse_texts
-from omnigraph_l1._dataset.dataset_opener import open_pinned
+from omnigraph_l1._dataset.dataset_opener import open_pinned, remember_new_names
 from omnigraph_l1._dataset.durability import set_aside_torn_versions
-from omnigraph_l1._dataset.external_manifest_store import claim_version_store
+from omnigraph_l1._dataset.external_manifest_store import check_store, claim_version_store
 from omnigraph_l1._dataset.pinned_dataset import VERSION_STORE_MARK, Durability, PinnedDataset
 from omnigraph_l1._events import time_event
 from omnigraph_l1._lance.lance_failures import (
@@ -65,6 +65,7 @@ def create(
     settings: Any = parse_texts(config, location=location, what="config")
     with time_event("create", location=str(location)):
         _refuse_foreign_content(storage)
+        check_store(storage)
         settings = {**settings, **claim_version_store(storage)}
         try:
             _write_empty(storage, schema)
@@ -74,6 +75,7 @@ def create(
                     _configure(storage, settings)
                 raise DatasetExists(location=str(location)) from exists.__cause__
             _write_empty(storage, schema)
+        remember_new_names(storage)
         if storage.location.dynamodb_table:
             failpoint(_UNMARKED)
         if settings:

@@ -37,7 +37,17 @@ from omnigraph_l1._write.staged_changes import (
 from omnigraph_l1.errors import DataProblem, InvalidData, InvalidRequest
 from omnigraph_l1.row_addresses import address_of, fragment_of, offset_of
 
-__all__ = ["Marked", "WrittenChanges", "fits", "marked_offsets", "stage_changed", "write_changes"]
+__all__ = [
+    "Marked",
+    "WrittenChanges",
+    "describe_marks",
+    "fits",
+    "mark_addresses",
+    "marked_offsets",
+    "marks_of",
+    "stage_changed",
+    "write_changes",
+]
 
 _CHANGE = "change"
 _SHOWN = 5
@@ -116,7 +126,7 @@ def write_changes(
     marked = [_mark(pinned, number, places) for number, places in marks.items()]
     flush_files(pinned, changed.new_files())
     flush_files(pinned, new.new_files())
-    flush_files(pinned, _describe_update(pinned, marked, []).new_files())
+    flush_files(pinned, describe_marks(pinned, marked, []).new_files())
     parts, others = _fragments(changed), _fragments(new)
     return WrittenChanges(
         location=str(pinned.location),
@@ -179,7 +189,7 @@ def stage_changed(pinned: PinnedDataset, written: Iterable[WrittenChanges], *, k
     ]
     new = [*kept, *(FragmentMetadata.from_json(text) for part in parts for text in part.inserted)]
     refuse_repeated(pinned, new)
-    change = _describe_update(pinned, marked, new)
+    change = describe_marks(pinned, marked, new)
     return attrs.evolve(
         change,
         rows_inserted=sum(part.rows_inserted for part in parts),
@@ -188,12 +198,30 @@ def stage_changed(pinned: PinnedDataset, written: Iterable[WrittenChanges], *, k
     )
 
 
-def marked_offsets(
-    pinned: PinnedDataset, written: WrittenChanges
-) -> Iterator[tuple[int, pa.UInt32Array]]:
-    """Return the places of the rows that were taken out, fragment by fragment."""
-    for each in written.marked:
-        yield each.fragment, pa.array(_marked_offsets(pinned, each))
+def mark_addresses(pinned: PinnedDataset, addresses: Any) -> list[Marked]:
+    """Write the files that mark the rows at these addresses of the pinned version."""
+    marks = _by_fragment(pinned, addresses)
+    return [_mark(pinned, number, places) for number, places in marks.items()]
+
+
+def marks_of(pinned: PinnedDataset, change: Staged) -> list[Marked]:
+    """Return what a change that was staged on the pinned version takes out."""
+    operation: Any = change.operation
+    left = {part.id: part for part in operation.updated_fragments}
+    gone = getattr(operation, "deleted_fragment_ids", None)
+    marked = []
+    for number in (*left, *(operation.removed_fragment_ids if gone is None else gone)):
+        was, part = _fragment_state(pinned, number), left.get(number)
+        before = _fragment(pinned, number).num_rows
+        marked.append(
+            Marked(
+                fragment=number,
+                was="" if was is None else was,
+                deletions=None if part is None else _deletion_file(part),
+                rows=before if part is None else before - part.num_rows,
+            )
+        )
+    return marked
 
 
 def _by_fragment(pinned: PinnedDataset, addresses: Any) -> dict[int, Any]:
@@ -242,7 +270,7 @@ def _merge_marks(pinned: PinnedDataset, parts: Sequence[tuple[Marked, bool]], ke
     nothing = [np.zeros(0, np.uint32)]
     deleted, others = (
         np.concatenate(
-            nothing + [_marked_offsets(pinned, each) for each, only in parts if only is kind]
+            nothing + [marked_offsets(pinned, each) for each, only in parts if only is kind]
         )
         for kind in (True, False)
     )
@@ -266,8 +294,8 @@ def _changed_twice_error(pinned: PinnedDataset, key: str, number: int, places: A
     return InvalidData(location=str(pinned.location), problems=(problem,))
 
 
-def _marked_offsets(pinned: PinnedDataset, marked: Marked) -> Any:
-    """Return the places that one part has marked, without those that were marked before."""
+def marked_offsets(pinned: PinnedDataset, marked: Marked) -> Any:
+    """Return the offsets that one part has marked, without those that were marked before."""
     before = deleted_rows(pinned, marked.fragment)
     fragment = _fragment(pinned, marked.fragment)
     now: pa.Array | None
@@ -291,9 +319,13 @@ def _fragment(pinned: PinnedDataset, number: int) -> FragmentMetadata:
     return fragment.metadata
 
 
-def _describe_update(
-    pinned: PinnedDataset, marked: Sequence[Marked], new: Sequence[FragmentMetadata]
+def describe_marks(
+    pinned: PinnedDataset,
+    marked: Sequence[Marked],
+    new: Sequence[FragmentMetadata],
+    predicate: str = "rows at given addresses",
 ) -> Staged:
+    """Describe the change that takes marked rows out of the pinned version, and adds fragments."""
     left = [
         _with_deletions(_fragment(pinned, each.fragment), each.deletions)
         for each in marked
@@ -309,7 +341,7 @@ def _describe_update(
             update_mode="rewrite_rows",
         )
     else:
-        operation = LanceOperation.Delete(left, emptied, "rows at given addresses")
+        operation = LanceOperation.Delete(left, emptied, predicate)
     return describe_change(pinned, _CHANGE, operation)
 
 

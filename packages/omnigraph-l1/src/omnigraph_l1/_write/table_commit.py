@@ -33,7 +33,7 @@ from omnigraph_l1._dataset.durability import (
     remember_durable,
     set_aside_torn_versions,
 )
-from omnigraph_l1._dataset.external_manifest_store import check_version_store
+from omnigraph_l1._dataset.external_manifest_store import check_store, check_version_store
 from omnigraph_l1._dataset.pinned_dataset import (
     PinnedDataset,
     check_branch_identity,
@@ -201,6 +201,7 @@ def prepare_to_write(pinned: PinnedDataset) -> None:
         )
     if pinned.may_have_version_store:
         check_version_store(pinned)
+    check_store(pinned.storage)
     if pinned.location.is_local:
         try:
             with translate_os_errors(pinned.location):

@@ -207,9 +207,10 @@ class BranchPointers:
         self._probed = True
 
     def probe_once(self) -> None:
-        """Do the same, once for each handle."""
+        """Do the same once: in a store for each process, elsewhere for each handle."""
         if not self._probed:
-            self.probe()
+            self._refs.probe_once()
+            self._probed = True
 
 
 def _write_document(pointer: Pointer) -> dict[str, Any]:

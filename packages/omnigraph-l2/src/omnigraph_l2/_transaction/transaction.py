@@ -256,9 +256,11 @@ class Transaction:
             if not isinstance(given, str):
                 reason = 'a filter is text, as in "age > 3"'
                 raise InvalidFilter(table_key=table_key, filter=repr(given), reason=reason)
-            with self._translate_errors(table_key):
-                pending.base.count(predicate)  # report an invalid filter here, not at the commit
-            self._add(pending, DeleteWhere(predicate=predicate))
+            with self._translate_errors(table_key):  # report an invalid filter here
+                found = None if pending.operations else pending.base.stage_delete(predicate)
+                if found is None:
+                    pending.base.count(predicate)
+            self._add(pending, DeleteWhere(predicate=predicate, found=found))
         else:
             self._add(pending, DeleteIds(ids=listed_ids(table_key, ids)))
 

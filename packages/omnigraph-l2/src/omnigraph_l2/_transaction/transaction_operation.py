@@ -20,7 +20,7 @@ from typing import Protocol
 import attrs
 
 from omnigraph_l1 import Staged, Table, WrittenChanges, WrittenFragments
-from omnigraph_l1.errors import UnknownVersion
+from omnigraph_l1.errors import CommitConflict, InvalidRequest, UnknownVersion
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry
 from omnigraph_l2._catalog.publish_plan import Intent
@@ -36,7 +36,6 @@ from omnigraph_l2._store.branch_registry import run_of
 from omnigraph_l2._store.exact_commit import commit_exactly
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
-from omnigraph_l2._transaction.row_change_rebase import rebase_changes
 from omnigraph_l2.errors import ExpectedVersionMismatch, SnapshotExpired
 
 __all__ = [
@@ -126,14 +125,24 @@ class Upsert:
 
 @attrs.frozen(kw_only=True)
 class DeleteWhere:
-    """Delete the rows that a filter matches."""
+    """Delete the rows that a filter matches.
+
+    What it matched was found in the version at which the transaction began. On a later one it means
+    the same if it matches as many rows there, and those that were found are unchanged.
+    """
 
     predicate: str
-    fits_any_base: bool = attrs.field(default=False, init=False)
+    found: Staged | None
+    """The rows that it matched; None after other changes of the table, which it has to see."""
+
+    @property
+    def fits_any_base(self) -> bool:
+        """Whether it can be compared with what it matches on a later version."""
+        return self.found is not None
 
     def stage(self, on: Table) -> Staged:
-        """Find and mark them."""
-        return on.stage_delete(self.predicate)
+        """Mark them."""
+        return on.stage_delete(self.predicate) if self.found is None else on.rebase(self.found)
 
     def close(self) -> None:
         """Nothing is kept."""
@@ -182,6 +191,8 @@ def _close(*kept: IdSet | Spool | None) -> None:
 
 
 _LOOKED_UP_AT_ONCE = 262_144
+_NOT_THE_SAME = (CommitConflict, InvalidRequest, UnknownVersion)
+"""What says that changed rows cannot be rebased: others changed them, or the columns."""
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -270,10 +281,21 @@ class PendingTable:
         """Rebase an operation made for an older version; raise if it no longer means the same."""
         latest = self.entry.table_version
         if isinstance(operation, Changed):
-            written = rebase_changes(operation.written, self.current)
-            if written is not None:
+            try:
+                written = tuple(map(self.current.rebase_changes, operation.written))
                 return attrs.evolve(operation, written=written)
-            seen = _looked_up_in(operation)
+            except _NOT_THE_SAME:
+                seen = _looked_up_in(operation)
+        elif isinstance(operation, DeleteWhere) and operation.found is not None:
+            try:
+                found = self.current.rebase(operation.found)
+                if self.current.version == operation.found.base_version or (
+                    self.current.count(operation.predicate) == found.rows_deleted
+                ):
+                    return attrs.evolve(operation, found=found)
+            except _NOT_THE_SAME:
+                pass
+            seen = operation.found.base_version
         elif isinstance(operation, Overwrite) and operation.checked_at is not None:
             then = self._entry_at(operation.checked_at)
             if is_same_pin(then, self.entry):
