@@ -316,7 +316,8 @@ class Repository:
         """
         with translate_errors(), waiting(timeout):
             target = self._branch(branch)
-        check_text("operation_hash", operation_hash)
+        if operation_hash is not None:
+            check_text("operation_hash", operation_hash)
         author = Author(
             actor=self._actor if actor is None else actor,
             message=message,
