@@ -114,6 +114,44 @@ def test_a_merge_of_one_key_lands_once_though_the_key_is_indexed(base: Table) ->
     assert base.refresh().count("id = 'key'") == 1
 
 
+_REFUSED: dict[str, Callable[[Table], object]] = {
+    "merge": lambda t: t.cas_merge(rows("new"), key="id", write_id="w"),
+    "compact": lambda t: t.compact(),
+    "annotate": lambda t: t.annotate(schema_metadata={"new": "1"}),
+    "fence": lambda t: t.fence(),
+}
+
+
+@pytest.mark.parametrize("late", _REFUSED)
+def test_nothing_lands_after_a_fence_that_was_prepared_before(base: Table, late: str) -> None:
+    """Whatever key it merges, and also where others have committed since; the rows are the same."""
+    before = base.read(columns=["id", "_row_created_at_version"])
+    fenced = base.fence()
+    assert fenced.follows_base
+    assert fenced.table.read(columns=["id", "_row_created_at_version"]).equals(before)
+    fenced.table.append(rows("other")).table.delete("id = 'a'").table.compact()
+    with pytest.raises(CommitConflict):
+        _REFUSED[late](base)
+    assert ids(base.refresh().read()) == ["b", "c", "d", "other"]
+
+
+@pytest.mark.parametrize("first", [*_REFUSED, "append", "upsert", "delete"])
+def test_a_fence_is_not_put_on_top_of_others(base: Table, first: str) -> None:
+    """It lists the fragments of its base, which those of a commit in between are not."""
+    {**STRANGERS, **_REFUSED}[first](base)
+    expected = ids(base.refresh().read())
+    with pytest.raises(CommitConflict):
+        base.fence()
+    assert ids(base.refresh().fence().table.read()) == expected
+
+
+def test_a_fence_of_an_empty_table(table: Table) -> None:
+    """It has no fragments, and is a fence all the same."""
+    assert table.fence().table.count() == 0
+    with pytest.raises(CommitConflict):
+        table.cas_merge(rows("new"), key="id", write_id="w")
+
+
 def test_a_commit_is_not_tried_again_in_silence(base: Table) -> None:
     """A change that another preempted is refused at once, each time it is committed."""
     staged = base.stage_delete("id = 'a'")

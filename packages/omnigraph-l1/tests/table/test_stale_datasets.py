@@ -19,6 +19,7 @@ WRITES: dict[str, Callable[[Table], object]] = {
     "upsert": lambda table: table.upsert(rows("a", "x"), "id"),
     "overwrite": lambda table: table.overwrite(rows("x")),
     "merge": lambda table: table.cas_merge(rows("x"), key="id", write_id="w"),
+    "fence": lambda table: table.fence(),
     "restore": lambda table: table.restore(1),
     "compact": lambda table: table.compact(),
     "index": lambda table: table.create_index("id"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,7 +20,7 @@ from campaign.forked_processes import process_context
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 
-__all__ = ["ASLEEP", "JOBS", "clean_in_its_sleep", "go_on", "stopped"]
+__all__ = ["ASLEEP", "JOBS", "clean_in_its_sleep", "go_on", "merge_in_its_sleep", "stopped"]
 
 ASLEEP = 0.2
 """For how many seconds a lease of these processes counts."""
@@ -63,27 +63,46 @@ def _watch(pipe: Connection, job: Callable[..., object], arguments: tuple[Any, .
     os.waitpid(pid, 0)
 
 
-def _stop() -> None:
-    """Stop this process, and come back when its lease is long past."""
-    began = time.monotonic()
-    os.kill(os.getpid(), signal.SIGSTOP)
+def _stop(repo: Repository) -> None:
+    """Stop this process, and come back when its lease is long past.
+
+    It is not stopped in the middle of a renewal, where it would hold the lock of all leases.
+    """
+    with repo._leases._writing:
+        began = time.monotonic()
+        os.kill(os.getpid(), signal.SIGSTOP)
     while time.monotonic() - began < 2 * ASLEEP:
         os.sched_yield()
 
 
-def clean_in_its_sleep(uri: str, point: str) -> object:
-    """Clean up at zero age, and be stopped at a named step."""
+@contextmanager
+def _stopping_at(point: str, repo: Repository) -> Iterator[None]:
+    """Stop this process each time it reaches a named step."""
 
     def handler(name: str) -> None:
         if name == point:
             with failpoints.handling(lambda _: None):
-                _stop()
+                _stop(repo)
 
+    with failpoints.handling(handler):
+        yield
+
+
+def clean_in_its_sleep(uri: str, point: str) -> object:
+    """Clean up at zero age, and be stopped at a named step."""
     with Repository.open(uri, durability="none") as repo:
         repo._leases._seconds = ASLEEP
         repo.snapshot()
-        with failpoints.handling(handler):
+        with _stopping_at(point, repo):
             return _outcome(lambda: repo.cleanup(NOTHING, dry_run=False))
+
+
+def merge_in_its_sleep(uri: str, options: Mapping[str, str] | None) -> object:
+    """Merge main into a branch, and be stopped after the last check before the write."""
+    with Repository.open(uri, options, durability="none") as repo:
+        repo._leases._seconds = ASLEEP
+        with _stopping_at("l2.publish.planned", repo):
+            return _outcome(lambda: repo.branches.merge("main", "side"))
 
 
 def _outcome(work: Callable[[], Any]) -> Any:
@@ -99,7 +118,7 @@ def go_on(uri: str, name: str) -> object:
     with Repository.open(uri, durability="none") as repo:
         repo._leases._seconds = ASLEEP
         work = JOBS[name](repo)
-        _stop()
+        _stop(repo)
         return _outcome(work)
 
 

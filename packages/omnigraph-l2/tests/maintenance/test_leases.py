@@ -14,12 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from small_graph import PERSON, append, people
+from forced_order import meanwhile
+from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import NOTHING, table_versions
 
 from omnigraph_l1 import JsonRefs, Ref, Storage
 from omnigraph_l2 import Repository
-from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired, UsedAfterFork
+from omnigraph_l2.errors import (
+    AccessDenied,
+    CorruptRepository,
+    LeaseLost,
+    SnapshotExpired,
+    UsedAfterFork,
+)
+from omnigraph_testing import Answer, FaultyS3, Rule
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock by which a handle finds out for how long it slept."""
@@ -223,6 +231,41 @@ def test_a_lease_that_was_lost_is_lost_for_what_began_under_it(local: Repository
     assert len(turns) == 2
     assert people(local) == "a"
     assert len(leases(local)) == 1
+
+
+def test_a_handle_that_is_closed_while_it_publishes(
+    local: Repository, another_local: Repository
+) -> None:
+    """What is being published is not removed, although its lease is not renewed any more."""
+    append(local, "a")
+    local.branches.create("side")
+    with local.transaction() as tx:
+        tx.overwrite(PERSON, [{"id": "b"}])
+
+    def act() -> None:
+        local.close()
+        with another_local.transaction() as tx:
+            tx.overwrite(PERSON, [{"id": "c"}])
+        another_local._leases.renew()
+        another_local.cleanup(NOTHING, dry_run=False)
+
+    with meanwhile("l2.publish.planned", act):
+        local.branches.merge("main", "side")
+    assert people(another_local, "side") == "b"
+    assert another_local.verify().ok
+
+
+def test_a_store_that_takes_no_lease(faulty_s3: FaultyS3) -> None:
+    """Nothing is written without one, because a cleanup would not know of it."""
+    options = faulty_s3.storage_options
+    with Repository.init(faulty_s3.uri("repo"), SCHEMA, options) as repo:
+        faulty_s3.inject(Rule(Answer(403), "PUT", key="*/_refs/leases/*"))
+        with pytest.raises(AccessDenied):
+            append(repo, "a")
+        assert repo.snapshot().read(PERSON).num_rows == 0
+        faulty_s3.clear()
+        append(repo, "a")
+        assert people(repo) == "a"
 
 
 def test_a_renewal_whose_reply_was_lost(local: Repository) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from each_store import S3_AT_NIGHT
 from forced_order import meanwhile
-from small_graph import append, people
+from small_graph import SCHEMA, append, people
 from upkeepwork import NOTHING
 
-from omnigraph_l1 import BranchInfo, Table, VersionFile
+from omnigraph_l1 import BranchInfo, Removed, Table, VersionFile
 from omnigraph_l2 import Repository
+from omnigraph_testing import Delay, FaultyS3, Operation, Rule, S3Store
 
 _MOMENTS = pytest.mark.parametrize(
     "point",
@@ -99,3 +101,34 @@ def test_a_branch_is_deleted_before_its_versions_are_listed(
     assert listed == [[]]
     assert people(repo) == "a"
     assert repo.verify().ok
+
+
+def test_a_branch_is_deleted_while_lance_explains_a_removal(
+    faulty_s3: FaultyS3, s3_store: S3Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lance lists the branches of main, then reads each: one that has gone is no damage."""
+    explain, is_explaining, deleted = Table.explain_removal, threading.Event(), list[str]()
+
+    def explain_removal(table: Table, versions: Iterable[int]) -> Removed:
+        if table.branch is None and table.branches():
+            is_explaining.set()
+        return explain(table, versions)
+
+    with Repository.init(faulty_s3.uri("repo"), SCHEMA, faulty_s3.storage_options) as repo:
+        append(repo, "a")
+        repo.branches.create("side")
+        append(repo, "b", branch="side")
+
+        def delete_first(operation: Operation) -> bool:
+            if is_explaining.is_set() and not deleted:
+                deleted.append(operation.key)
+                with Repository.open(s3_store.uri("repo"), s3_store.storage_options) as other:
+                    other.branches.delete("side")
+            return False
+
+        rule = Rule(Delay(0), "GET", key="*/nodes/*/_refs/branches/*", predicate=delete_first)
+        faulty_s3.inject(rule)
+        monkeypatch.setattr(Table, "explain_removal", explain_removal)
+        assert repo.cleanup(NOTHING).failed == 0
+        assert deleted
+        assert [each.name for each in repo.branches.list()] == ["main"]

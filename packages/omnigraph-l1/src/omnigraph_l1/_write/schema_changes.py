@@ -34,7 +34,7 @@ from omnigraph_l1._write.staged_changes import describe_change
 from omnigraph_l1._write.table_commit import PRIMARY_KEY, CommitResult, commit, unchanged_result
 from omnigraph_l1.errors import InvalidRequest, StorageError
 
-__all__ = ["add_columns", "annotate", "configure", "drop_columns", "replace_schema"]
+__all__ = ["add_columns", "annotate", "configure", "drop_columns", "fence", "replace_schema"]
 
 _KEY = PRIMARY_KEY.decode()
 
@@ -59,6 +59,16 @@ def add_columns(pinned: PinnedDataset, fields: Sequence[pa.Field]) -> CommitResu
         raise _bad_schema(pinned, failure) from failure.cause
     operation = LanceOperation.Merge(fragments, schema, preserves_nullability=True)
     return _commit(pinned, "addition of columns", operation)
+
+
+def fence(pinned: PinnedDataset) -> CommitResult:
+    """Commit a version with the same rows and columns, which lists all fragments again."""
+    pinned.check_not_stale()
+    with translate_errors(pinned.location):
+        fragments = [fragment.metadata for fragment in pinned.dataset.get_fragments()]
+        schema = pinned.dataset.lance_schema
+    operation = LanceOperation.Merge(fragments, schema, preserves_nullability=True)
+    return _commit(pinned, "fence", operation)
 
 
 def drop_columns(pinned: PinnedDataset, names: Sequence[str]) -> CommitResult:

@@ -8,10 +8,10 @@ version names are removed by age.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from lance import LanceDataset
@@ -43,7 +43,7 @@ from omnigraph_l1._write.table_commit import (
     unchanged_result,
 )
 from omnigraph_l1.deadlines import RetryPolicy
-from omnigraph_l1.errors import CorruptDataset, InvalidRequest
+from omnigraph_l1.errors import CorruptDataset, InvalidRequest, L1Error
 from omnigraph_l1.failpoints import declare, failpoint
 
 __all__ = ["Removed", "compact", "explain_removal", "remove_orphans", "remove_versions"]
@@ -55,6 +55,8 @@ _VISIBLE = declare("l1.compact.visible", "the compacted version is visible, but 
 _CLEANUPS = RetryPolicy(attempts=20)
 _NEVER = 2**63 - 1
 """A version that never exists: Lance requires one."""
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen(kw_only=True)
@@ -147,15 +149,12 @@ def explain_removal(pinned: PinnedDataset, versions: Iterable[int]) -> Removed:
     wanted = _parse_versions(pinned, versions)
     pinned.guard.check()
     try:
-        with recognize_failures():
-            explained = run_watched(
-                pinned.storage,
-                lambda: pinned.dataset.explain_cleanup_old_versions(versions=wanted or [_NEVER]),
-            )
+        explained = _retry_if_branches_go(
+            pinned,
+            lambda: pinned.dataset.explain_cleanup_old_versions(versions=wanted or [_NEVER]),
+        )
     except LanceFailure as failure:
-        if failure.symptom is Symptom.VERSION_TAGGED:
-            raise _tagged_error(pinned, wanted) from failure.cause
-        raise failure.at(pinned.location) from failure.cause
+        raise _removal_error(pinned, wanted, failure) from failure.cause
     return _to_removed(explained.stats)
 
 
@@ -188,24 +187,33 @@ def _clean(pinned: PinnedDataset, wanted: list[int]) -> Removed:
         with translate_os_errors(pinned.location):
             check_tree(pinned.location.local_path)
     with time_event("remove_versions", location=str(pinned.location), count=len(wanted)):
-        for attempt in _CLEANUPS.tries():
-            try:
-                with recognize_failures():
-                    stats = run_watched(
-                        pinned.storage,
-                        lambda: pinned.dataset.cleanup_old_versions(versions=wanted),
-                    )
-            except LanceFailure as failure:
-                if failure.symptom is Symptom.VERSION_TAGGED:
-                    raise _tagged_error(pinned, wanted) from failure.cause
-                if failure.symptom is Symptom.TORN:
-                    return _remove_without_files(pinned, wanted)
-                # Lance lists the branches first, and fails if one of them is deleted during this.
-                if attempt.is_last or not _is_vanished_ref(failure):
-                    raise failure.at(pinned.location) from failure.cause
-            else:
-                return _to_removed(stats)
+        try:
+            stats = _retry_if_branches_go(
+                pinned, lambda: pinned.dataset.cleanup_old_versions(versions=wanted)
+            )
+        except LanceFailure as failure:
+            if failure.symptom is Symptom.TORN:
+                return _remove_without_files(pinned, wanted)
+            raise _removal_error(pinned, wanted, failure) from failure.cause
+    return _to_removed(stats)
+
+
+def _retry_if_branches_go(pinned: PinnedDataset, call: Callable[[], _T]) -> _T:
+    """Call Lance, which lists the branches first and fails if one of them is deleted during it."""
+    for attempt in _CLEANUPS.tries():
+        try:
+            with recognize_failures():
+                return run_watched(pinned.storage, call)
+        except LanceFailure as failure:
+            if attempt.is_last or not _is_vanished_ref(failure):
+                raise
     raise AssertionError
+
+
+def _removal_error(pinned: PinnedDataset, wanted: list[int], failure: LanceFailure) -> L1Error:
+    if failure.symptom is Symptom.VERSION_TAGGED:
+        return _tagged_error(pinned, wanted)
+    return failure.at(pinned.location)
 
 
 def _is_vanished_ref(failure: LanceFailure) -> bool:

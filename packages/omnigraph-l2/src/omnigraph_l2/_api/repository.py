@@ -161,6 +161,7 @@ class Repository:
             leases=self._leases,
             open=self._branch,
             find=self._open_branches.find,
+            fence=self._open_branches.fence,
         )
 
     @property
@@ -533,6 +534,7 @@ class Repository:
                 leases=self._leases,
                 references=self._references,
                 running=self._running,
+                fence=self._open_branches.fence,
             )
             return cleaner.clean(
                 older_than=older_than, keep_versions=keep_versions, dry_run=bool(dry_run)

@@ -107,6 +107,7 @@ class RevisionResolver:
     _leases: Leases
     _open: Callable[[str], BranchSession]
     _find: Callable[[str], GraphCommit | None]
+    _fence: Callable[[], None]
 
     def find(self, reference: Any, *, branch: str = MAIN) -> Revision:
         """Find what a user means: a branch, a tag, a commit id, a ``Snapshot``, a version (an int).
@@ -258,7 +259,7 @@ class RevisionResolver:
         if revision.loaded.state.closed_at:
             raise UnknownBranch(location=self._root.location, branch=revision.branch)
         self._check_named(revision, not_by)
-        _check_not_cleaned_up(self._root, self._leases, revision)
+        self._check_not_cleaned_up(revision)
 
     def _check_named(self, revision: Revision, not_by: str | None) -> None:
         try:
@@ -345,6 +346,35 @@ class RevisionResolver:
                 raise SnapshotExpired(branch=name, version=version) from error
             raise UnknownVersion(branch=name, version=version) from error
 
+    def _check_not_cleaned_up(self, revision: Revision) -> None:
+        """Raise ``SnapshotExpired`` if anything that a revision needs was removed."""
+        hold = revision.hold
+        if hold is not None and hold.generation is not None and hold.is_of_head:
+            hold.check()
+            return
+        self._outlast_cleanups()
+        versions = self._root.open(MANIFEST, branch=revision.native).versions()
+        if revision.version not in versions:
+            raise SnapshotExpired(branch=revision.branch, version=revision.version)
+        now = revision.newest().state.tables
+        older = [each for key, each in revision.state().tables.items() if now.get(key) != each]
+        self._root.at_once(lambda entry: _check_there(self._root, entry), older)
+
+    def _outlast_cleanups(self) -> None:
+        with suppress(L1Error):
+            self._leases.renew()  # it says what time it is there; else this machine's has to do
+        began, patience = time.monotonic(), wait_seconds(CLEANUP_WAIT_SECONDS)
+        now = store_time(self._root, self._leases.name) or datetime.now(timezone.utc)
+
+        def store_now() -> datetime:
+            return now + timedelta(seconds=time.monotonic() - began)
+
+        while is_being_cleaned(self._root, store_now(), self._fence):
+            if time.monotonic() - began > patience:
+                detail = f"a cleanup has been running for {patience:g} s. Try again when it ends"
+                raise TableContention(location=self._root.location, detail=detail)
+            time.sleep(_POLL_SECONDS)
+
     def _catalog(self, name: str, native: str | None) -> ManifestStore:
         """Open the catalog on a native branch, because the name may now mean another one."""
         try:
@@ -369,33 +399,6 @@ class RevisionResolver:
             return native if self._listing.native(native) == native else None
         except UnknownBranch:
             return None
-
-
-def _check_not_cleaned_up(root: RepositoryRoot, leases: Leases, revision: Revision) -> None:
-    """Raise ``SnapshotExpired`` if anything that a revision needs was removed."""
-    hold = revision.hold
-    if hold is not None and hold.generation is not None and hold.is_of_head:
-        hold.check()
-        return
-    _outlast_cleanups(root, leases)
-    versions = root.open(MANIFEST, branch=revision.native).versions()
-    if revision.version not in versions:
-        raise SnapshotExpired(branch=revision.branch, version=revision.version)
-    now = revision.newest().state.tables
-    older = [each for key, each in revision.state().tables.items() if now.get(key) != each]
-    root.at_once(lambda entry: _check_there(root, entry), older)
-
-
-def _outlast_cleanups(root: RepositoryRoot, leases: Leases) -> None:
-    with suppress(L1Error):
-        leases.renew()  # it says what time it is there; else the clock of this machine has to do
-    began, patience = time.monotonic(), wait_seconds(CLEANUP_WAIT_SECONDS)
-    now = store_time(root, leases.name) or datetime.now(timezone.utc)
-    while is_being_cleaned(root, now + timedelta(seconds=time.monotonic() - began)):
-        if time.monotonic() - began > patience:
-            detail = f"a cleanup has been running for {patience:g} s. Try again when it has ended"
-            raise TableContention(location=root.location, detail=detail)
-        time.sleep(_POLL_SECONDS)
 
 
 def _check_there(root: RepositoryRoot, entry: TableEntry) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from omnigraph_l2._catalog.graph_commit import GraphCommit
@@ -101,6 +102,12 @@ class BranchCache:
                     branch.complete_log()
                 except UnknownBranch:
                     self.forget(branch.name)
+
+    def fence(self) -> None:
+        """Let no commit land, on any branch, that was checked before this returns."""
+        for name in (MAIN, *self._others()):
+            with suppress(UnknownBranch):  # deleted since it was listed
+                self.get(name).fence()
 
     def _others(self) -> Iterator[str]:
         with self._lock:

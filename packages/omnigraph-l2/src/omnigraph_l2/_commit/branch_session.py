@@ -33,6 +33,7 @@ from omnigraph_l2._commit.leases import Leases, Pin
 from omnigraph_l2._commit.publisher import ManifestBatchPublisher, PublishBackend, WriteStatus
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate_errors, translate_table_errors
+from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import BranchPointers, is_owned_by
@@ -261,6 +262,12 @@ class BranchSession:
         """
         with self.translate_errors():
             return self._publisher.close_branch(native, deadline=time.monotonic() + timeout)
+
+    def fence(self) -> None:
+        """Let no commit land on the branch that was checked before this returns."""
+        deadline = time.monotonic() + wait_seconds(COMMIT_SECONDS)
+        with self.translate_errors():
+            self._publisher.fence(deadline=deadline)
 
     def load_publish_state(self) -> Loaded:
         """Read the newest state, migrated; raise if this branch must not be written to now."""

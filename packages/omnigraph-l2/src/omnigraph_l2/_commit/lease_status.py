@@ -2,13 +2,15 @@
 
 Invariant: the store's clock alone decides: it compares when a lease was last written with when the
 asker's own was, a moment ago. The clock of a holder does not matter. An expired lease is deleted
-before anything that it covered, and only if it is still the document that was judged: a holder that
-wakes up either has renewed it in time, or finds it gone before it publishes.
+before anything that it covered, and only if it is still the document that was judged. All branches
+are fenced between the two. So the holder, if it wakes up, has renewed its lease in time, or had
+published before the fence, or finds its lease gone before it publishes: also where it was stopped
+between its last look at the lease and its write, because that write is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 import attrs
@@ -22,6 +24,7 @@ from omnigraph_l2._store.repository_root import RepositoryRoot
 
 __all__ = ["LeaseStatus", "expire", "is_being_cleaned", "read_lease_status", "store_time"]
 
+_FENCED = declare("l2.lease.fenced", "no commit lands that was checked before leases expired")
 _EXPIRED = declare("l2.lease.buried", "the lease of one that died is gone")
 
 _SPANS = 2
@@ -60,8 +63,16 @@ def read_lease_status(root: RepositoryRoot, now: datetime) -> LeaseStatus:
     return LeaseStatus(live=tuple(live), expired=tuple(expired))
 
 
-def expire(root: RepositoryRoot, expired: Sequence[Ref]) -> bool:
-    """Delete expired leases; return False if one of them was renewed."""
+def expire(root: RepositoryRoot, expired: Sequence[Ref], fence: Callable[[], None]) -> bool:
+    """Delete expired leases; return False if one of them was renewed.
+
+    ``fence`` ends all attempts to publish that were checked before. Where it fails, no lease is
+    deleted.
+    """
+    if not expired:
+        return True
+    fence()
+    failpoint(_FENCED)
     refs = lease_refs(root)
     all_expired = True
     for ref in expired:
@@ -76,7 +87,7 @@ def expire(root: RepositoryRoot, expired: Sequence[Ref]) -> bool:
     return all_expired
 
 
-def is_being_cleaned(root: RepositoryRoot, now: datetime) -> bool:
+def is_being_cleaned(root: RepositoryRoot, now: datetime, fence: Callable[[], None]) -> bool:
     """Return whether a cleanup is running; ``now`` is by the store's clock.
 
     A cleanup whose lease expired finds its lease gone if it wakes up, and removes nothing more.
@@ -85,4 +96,4 @@ def is_being_cleaned(root: RepositoryRoot, now: datetime) -> bool:
     stopped = [
         ref for ref in found.expired if parse_lease(ref.name, ref.value, root.location).cleaning
     ]
-    return any(each.cleaning for each in found.live) or not expire(root, stopped)
+    return any(each.cleaning for each in found.live) or not expire(root, stopped, fence)

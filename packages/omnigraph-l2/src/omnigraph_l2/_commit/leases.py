@@ -69,6 +69,7 @@ class Pin:
         "generation",
         "is_narrowed",
         "is_of_head",
+        "is_publishing",
         "since",
     )
 
@@ -92,6 +93,8 @@ class Pin:
         """Whether that was the head when it was read: then a lease covers it from the start."""
         self.is_narrowed = False
         """Whether it is known which version it needs, so that nothing else is."""
+        self.is_publishing = False
+        """Whether a commit is being published under it, so that its lease must not be released."""
 
     def narrow(
         self, native: str | None, version: int, *, is_head: bool = False, writes: bool = False
@@ -142,8 +145,6 @@ def boottime_seconds() -> float:
 
 LEASE_SECONDS: Final = 300.0
 """How long a lease counts that is not renewed. It is renewed after a third of that."""
-_UNLEASED_SECONDS: Final = 1_800.0
-"""How long a handle may work without a lease: half the time for which new files are kept."""
 
 _TAKEN = declare("l2.lease.taken", "the handle has a lease")
 _RENEWED = declare("l2.lease.renewed", "the lease of the handle says what is needed now")
@@ -196,10 +197,12 @@ class Leases:
     def hold(self, *, writes: bool = False) -> Pin:
         """Pin everything that is visible or written from now on."""
         self._root.check_process()
-        if writes and self._root.writable_at is None:
-            check_writable(self._root)  # the publish looks again
+        if writes:
+            self._root.check_open()
+            if self._root.writable_at is None:
+                check_writable(self._root)  # the publish looks again
         if writes or self._for_readers:
-            self._take()
+            self._take(writes=writes)
         with self._lock:
             hold = Pin(
                 self,
@@ -213,15 +216,12 @@ class Leases:
 
     def check(self, hold: Pin) -> None:
         """Raise ``LeaseLost`` if what a pin needs may have been cleaned up."""
-        now = boottime_seconds()
         if hold.generation is None:
-            if now - hold.began > _UNLEASED_SECONDS:
-                raise LeaseLost(location=self._root.location, seconds=now - hold.began)
-            return
-        since = self._renewed
+            return  # a reader: what it reads and does not find has expired
+        now, since = boottime_seconds(), self._renewed
         if hold.generation == self._generation and not self._closed and now - since > self._seconds:
             self.renew()
-        if hold.generation != self._generation:
+        if hold.generation != self._generation or self._closed:
             raise LeaseLost(location=self._root.location, seconds=now - since)
 
     def repeat_if_lost(self, read: Callable[[], _T], is_sound: Callable[[_T], bool]) -> _T:
@@ -285,6 +285,7 @@ class Leases:
     def close(self) -> None:
         """Release the lease. Only the retention protects what is still pinned then.
 
+        If a thread is publishing, its last check may be over: then the lease is left to expire.
         A forked child does nothing: the lease is that of its parent.
         """
         if self._root.is_forked:
@@ -293,25 +294,33 @@ class Leases:
         self._wake.set()
         with self._writing:
             ref, self._ref = self._ref, None
-            if ref is not None:
+            with self._lock:
+                is_publishing = any(each.is_publishing for each in self._holds)
+            if is_publishing:
+                detail = "another thread is publishing"
+                emit("lease_left_behind", location=self._root.location, error=detail)
+            elif ref is not None:
                 try:
                     lease_refs(self._root).delete(ref)
                 except L1Error as error:
                     emit("lease_left_behind", location=self._root.location, error=str(error))
 
-    def _take(self) -> None:
+    def _take(self, *, writes: bool) -> None:
+        """Take a lease if there is none; raise if that fails and something is to be written."""
         if self._ref is not None and boottime_seconds() - self._renewed > self._seconds:
             with suppress(L1Error):
                 self.renew()  # it slept: what begins now has another lease, if that one is gone
         if self._ref is not None or self._closed:
             return
         with self._writing:
-            if self.name is None and boottime_seconds() >= self._not_before:
+            if self.name is None and (writes or boottime_seconds() >= self._not_before):
                 try:
                     self._create()
                 except L1Error as error:
                     self._not_before = boottime_seconds() + self._seconds / 3
                     emit("lease_not_taken", location=self._root.location, error=str(error))
+                    if writes:
+                        raise
 
     def _replace(self, ref: Ref, value: Mapping[str, Any]) -> Ref | None:
         """Replace the document; None if it is gone. No other handle ever changes it."""

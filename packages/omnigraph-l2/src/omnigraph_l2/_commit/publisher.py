@@ -13,6 +13,9 @@ the leader of a group ends its own commit only; another caller leads on for the 
 Invariant: the deletion of a branch begins with a row that takes the next sequence number, written
 as a commit is. So it is ordered with the commits: those before it are known when the branch is
 archived, and none is acknowledged after it.
+
+Invariant: after a fence no commit lands that was checked before it. What was prepared on an older
+state is refused, and its pin is checked on the state that has the fence.
 """
 
 from __future__ import annotations
@@ -136,6 +139,7 @@ class ManifestBatchPublisher:
         mine = PendingCommit(intent, pin, status, deadline=deadline, started=time.monotonic())
         with self._queue_lock:
             self._queue.append(mine)
+        pin.is_publishing = True
         try:
             while not mine.is_done:
                 with self._leading:
@@ -144,6 +148,8 @@ class ManifestBatchPublisher:
         except BaseException:
             self._withdraw(mine)
             raise
+        finally:
+            pin.is_publishing = False
         if mine.failure is not None:
             raise mine.failure
         if mine.result is None:  # pragma: no cover - is_done says otherwise
@@ -152,17 +158,32 @@ class ManifestBatchPublisher:
 
     def close_branch(self, native: str, *, deadline: float) -> bool:
         """Close the branch for its deletion; return False if it was closed already."""
+
+        def close(base: Loaded) -> None:
+            row = closing_row(base.state.last_sequence + 1, native)
+            self._compare_and_set(base, [row], new_ulid())
+
+        return self._write_until(deadline, close)
+
+    def fence(self, *, deadline: float) -> None:
+        """Let no commit land that was checked before this returns."""
+        self._write_until(deadline, self._catalog.fence)
+
+    def _write_until(self, deadline: float, write: Callable[[Loaded], None]) -> bool:
+        """Write something other than commits, after lost races again.
+
+        Return False if the branch is closed: nothing is written then.
+        """
         pause, lost = _FIRST_PAUSE, 0
         while True:
-            with self._leading, self._turns.publishing(native, lost=lost):
+            with self._leading, self._turns.publishing(self._catalog.branch, lost=lost):
                 base = self._backend.load_publish_state()
                 if base.state.closed_at:
                     return False
-                row = closing_row(base.state.last_sequence + 1, native)
                 try:
-                    self._compare_and_set(base, [row], new_ulid())
+                    write(base)
                 except (CommitConflict, OutcomeUnknown):
-                    # The next state shows whether the row has landed after all.
+                    # The next state shows a row that has landed; a second fence does no harm.
                     if time.monotonic() > deadline:
                         raise
                 else:

@@ -81,6 +81,8 @@ class Cleaner:
     references: RevisionResolver
     running: Callable[[], frozenset[str]]
     """Name the runs that are at work."""
+    fence: Callable[[], None]
+    """Ends all attempts to publish that were checked before."""
     hold: Pin | None = None
     """What it has known since it said that it cleans up; None in a dry run."""
 
@@ -125,7 +127,7 @@ class Cleaner:
 
         def leases() -> LeaseStatus:
             found = read_lease_status(self.root, now)
-            while not report.dry_run and not expire(self.root, found.expired):
+            while not report.dry_run and not expire(self.root, found.expired, self.fence):
                 found = read_lease_status(self.root, now)
             buried.append(len(found.expired))
             return found

@@ -209,6 +209,12 @@ class ManifestStore:
                 self._loaded = written
             return written
 
+    def fence(self, before: Loaded) -> None:
+        """Refuse every ``compare_and_set`` on this or an older version; raise what L1 raises."""
+        with self._while_it_is_there():
+            commit = before.table.fence()
+        self.moved_to(follow(before, commit.table))
+
     def moved_to(self, made: Loaded) -> None:
         """Follow to the version that upkeep made."""
         with self._lock:
