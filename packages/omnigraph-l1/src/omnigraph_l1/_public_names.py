@@ -29,8 +29,8 @@ from omnigraph_l1._write.native_refs import BranchInfo, TagInfo, unique_branch_n
 from omnigraph_l1._write.row_changes import WrittenChanges
 from omnigraph_l1._write.staged_changes import Staged, WriteTarget, WrittenFragments
 from omnigraph_l1._write.table_commit import PRIMARY_KEY
-from omnigraph_l1._write.table_compaction import Removed
 from omnigraph_l1._write.version_name_migration import migrate_version_names
+from omnigraph_l1._write.version_removal import Removed
 from omnigraph_l1.errors import L1Error
 
 __all__ = [

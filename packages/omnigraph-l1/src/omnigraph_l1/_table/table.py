@@ -34,6 +34,7 @@ from omnigraph_l1._write import (
     staged_deletes,
     table_commit,
     table_compaction,
+    version_removal,
     version_restore,
 )
 from omnigraph_l1._write.column_indexes import IndexKind
@@ -42,7 +43,7 @@ from omnigraph_l1._write.row_changes import WrittenChanges
 from omnigraph_l1._write.schema_check import ArrowData
 from omnigraph_l1._write.staged_changes import Staged, WriteTarget, WrittenFragments
 from omnigraph_l1._write.table_commit import CommitResult
-from omnigraph_l1._write.table_compaction import Removed
+from omnigraph_l1._write.version_removal import Removed
 
 __all__ = ["Commit", "Table"]
 
@@ -572,15 +573,15 @@ class Table:
 
     def remove_versions(self, versions: Iterable[int]) -> Removed:
         """Remove versions, and the files that only they need."""
-        return table_compaction.remove_versions(self._pinned, versions)
+        return version_removal.remove_versions(self._pinned, versions)
 
     def remove_orphans(self) -> Removed:
         """Remove files that no version names, and that are a week old at the least."""
-        return table_compaction.remove_orphans(self._pinned)
+        return version_removal.remove_orphans(self._pinned)
 
     def explain_removal(self, versions: Iterable[int]) -> Removed:
         """Return what ``remove_versions`` would remove; of none, what ``remove_orphans`` would."""
-        return table_compaction.explain_removal(self._pinned, versions)
+        return version_removal.explain_removal(self._pinned, versions)
 
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch {self.branch!r}"
