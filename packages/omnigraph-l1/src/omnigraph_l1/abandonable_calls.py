@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextvars
 import ctypes
+import math
 import os
 import signal
 import threading
@@ -16,6 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
+
+import omnigraph_l1.deadlines
 
 __all__ = ["PendingCall"]
 
@@ -99,12 +102,16 @@ def _spare_exit_status() -> None:
     Python ends a daemon thread that returns from a call then by unwinding its stack. Rust answers
     an unwinding that it did not begin by ``abort``, and the process loses its exit status. From
     Python 3.14 on such a thread waits by itself.
+
+    Where the abort is not that of such a thread, nothing would end the process: an alarm does.
     """
     if not _running:
         return
     library = ctypes.CDLL(None)
     library.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
     library.signal.restype = ctypes.c_void_p
+    library.signal(signal.SIGALRM, None)  # the default: it ends the process
+    library.alarm(math.ceil(omnigraph_l1.deadlines.EXIT_SECONDS))
     library.signal(signal.SIGABRT, ctypes.cast(library.pause, ctypes.c_void_p))
 
 

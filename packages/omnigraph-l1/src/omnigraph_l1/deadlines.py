@@ -26,6 +26,7 @@ __all__ = [
     "CONFLICT_RETRY_SECONDS",
     "DELETE_SECONDS",
     "DYNAMODB_SECONDS",
+    "EXIT_SECONDS",
     "LEAST_SECONDS",
     "LOCK_SECONDS",
     "PROBE_SECONDS",
@@ -81,6 +82,9 @@ RESTORE_SECONDS: Final = 30.0
 """How long a restore is tried again while other commits keep coming first."""
 CONFLICT_RETRY_SECONDS: Final = 60.0
 """How long ``retry_conflicts`` tries again."""
+
+EXIT_SECONDS: Final = 600.0
+"""How long the interpreter may take to exit after its exit hooks, where a call was abandoned."""
 
 LEAST_SECONDS: Final = 1.0
 """What every wait may take, whatever a caller says: one's own earlier write can be in the way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -74,3 +75,19 @@ def test_a_call_that_ends_during_the_exit_leaves_the_exit_status(tmp_path: Path)
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(tmp_path / "t")]
     done = subprocess.run(command, check=False, capture_output=True, timeout=120)
     assert done.returncode == 3, done.stderr
+
+
+_ABORTS_AT_EXIT = """
+import atexit, os, time
+atexit.register(os.abort)  # runs after the hook of the package, which registers itself later
+from omnigraph_l1 import deadlines
+from omnigraph_l1.abandonable_calls import PendingCall
+deadlines.EXIT_SECONDS = 1
+assert not PendingCall(lambda: time.sleep(60)).wait(0.01)
+"""
+
+
+def test_an_abort_at_exit_still_ends_the_process() -> None:
+    """Also while a call is abandoned. Without a bound the process would wait for ever."""
+    ended = subprocess.run([sys.executable, "-c", _ABORTS_AT_EXIT], check=False, timeout=50)
+    assert ended.returncode == -signal.SIGALRM

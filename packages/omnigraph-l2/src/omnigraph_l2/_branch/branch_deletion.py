@@ -5,8 +5,8 @@
 3. Remove its pointer: from then on there is no such branch.
 4. Remove its native branches, as far as nothing else needs them.
 
-Invariant: the next process that meets a closed branch finishes its deletion, so that a crash between
-two steps only delays it. Runs and tags that need the data keep it until they are gone.
+Invariant: the next process that meets a closed branch finishes its deletion, so that a crash
+between two steps only delays it. Runs and tags that need the data keep it until they are gone.
 """
 
 from __future__ import annotations
