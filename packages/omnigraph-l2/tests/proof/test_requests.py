@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from sizes import sized
 
 from omnigraph_l2 import EdgeType, GraphSchema, NodeType, Repository
 from omnigraph_testing import FaultyS3
@@ -12,7 +13,9 @@ _SCHEMA = GraphSchema(
     edges=[EdgeType("Lives", "Person", "City")],
 )
 _MOST_REQUESTS = 36
-_MOST_SEQUENTIAL = 15
+_MOST_SEQUENTIAL = sized(None, 15)
+"""Only where nothing else runs: elsewhere a thread may begin its request after that of another has
+ended, and then the two count one after the other."""
 _WARMING_UP = 17
 _A_WHOLE_ROUND = 16
 """In so many transactions the log is completed once, and the catalog compacted twice."""
@@ -44,8 +47,7 @@ def test_three_tables_in_one_transaction(faulty_s3: FaultyS3) -> None:
         plain = costs.index(min(costs))
         for turn in range(100, 100 + plain):
             _load(repository, turn)
-        # Long enough that requests made at once overlap, though a thread gets its turn late.
-        faulty_s3.latency = 0.06
+        faulty_s3.latency = 0.02
         with faulty_s3.expect(max_requests=_MOST_REQUESTS, max_sequential=_MOST_SEQUENTIAL):
             _load(repository, 200)
     assert sum(costs) / len(costs) <= _MOST_REQUESTS
