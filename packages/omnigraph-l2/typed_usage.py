@@ -117,7 +117,7 @@ def make_and_open(location: str, options: Mapping[str, str]) -> Repository:
         made.flush()
     repository: Repository = Repository.open(location, durability=Durability.FULL)
     uri: str = repository.uri
-    again: Repository = Repository.open(uri, durability="none", storage_options=None, actor=None)
+    again: Repository = Repository.open(uri, durability="none", log_each_commit=True)
     again.close()
     return repository
 

@@ -12,6 +12,9 @@ from omnigraph_l2.errors import SnapshotExpired
 
 __all__ = ["contents", "describe", "describe_commit", "describe_tag", "digest"]
 
+_NEWEST_THEN = 2
+"""The newest internal schema version when the archives were written."""
+
 
 def describe(repo: Repository, archived: Iterable[str]) -> dict[str, Any]:
     """Return all that a user can read; ``archived`` are ids of commits of deleted branches."""
@@ -19,7 +22,11 @@ def describe(repo: Repository, archived: Iterable[str]) -> dict[str, Any]:
     logs = {name: repo.log(name) for name in names}
     commits = {each.graph_commit_id: (name, each) for name in names for each in logs[name]}
     return {
-        "older_catalogs": dict(repo.migrate().found),
+        "older_catalogs": {
+            name: version
+            for name, version in repo.migrate().found.items()
+            if version < _NEWEST_THEN
+        },
         "branches": {name: _branch(repo, name, logs[name]) for name in names},
         "commits": {name: describe_commit(repo, *found) for name, found in commits.items()},
         "archived": {name: _fields(repo.commit(name)) for name in archived},

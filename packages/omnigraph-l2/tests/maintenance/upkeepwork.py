@@ -5,6 +5,8 @@ A test module has no name that another process can import; this module has.
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -191,3 +193,11 @@ def optimize_on(uri: str, rounds: int) -> int:
             done += sum(each.commit is not None for each in report.tables.values())
             repo.cleanup(NOTHING, dry_run=False)
     return done
+
+
+def append_and_die(location: str, count: int) -> None:
+    """Publish so many commits, and be killed."""
+    repo = Repository.open(location, durability="none")
+    for number in range(count):
+        append(repo, f"killed{number}")
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -29,6 +29,7 @@ __all__ = [
     "KEY",
     "KNOWS",
     "MANIFEST_SCHEMA",
+    "NEWEST",
     "PERSON",
     "ROWS",
     "STAMP",
@@ -48,6 +49,7 @@ __all__ = [
     "write_old",
 ]
 
+NEWEST = migrations.INTERNAL_MANIFEST_SCHEMA_VERSION
 STAMP = "omnigraph:internal_schema_version"
 KEY = "lance-schema:unenforced-primary-key"
 VERSION_1 = pa.schema([field.remove_metadata() for field in MANIFEST_SCHEMA])

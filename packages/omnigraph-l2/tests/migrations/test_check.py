@@ -6,6 +6,7 @@ import pytest
 from old_catalogs import (
     KEY,
     MANIFEST_SCHEMA,
+    NEWEST,
     PERSON,
     ROWS,
     STAMP,
@@ -49,12 +50,12 @@ def test_an_old_catalog_is_version_one(storage: Storage) -> None:
 def test_a_new_catalog_is_of_the_newest_version(storage: Storage) -> None:
     """What ``init`` makes is stamped and annotated from the start, and migrates to itself."""
     table = Table.create(storage, stamp_schema(MANIFEST_SCHEMA))
-    assert check_internal_schema(table) == 2
-    assert check_internal_schema(Table.open(storage)) == 2
+    assert check_internal_schema(table) == NEWEST
+    assert check_internal_schema(Table.open(storage)) == NEWEST
     assert migrate_internal_schema(table) is table
     assert stamp_schema(VERSION_1.with_metadata({b"a": b"b"})).metadata == {
         b"a": b"b",
-        STAMP.encode(): b"2",
+        STAMP.encode(): str(NEWEST).encode(),
     }
 
 
@@ -100,7 +101,7 @@ def test_version_two_without_the_annotation_is_damage(
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-@pytest.mark.parametrize("text", ["3", "4", "4294967296"])
+@pytest.mark.parametrize("text", [str(NEWEST + 1), str(NEWEST + 2), "4294967296"])
 def test_a_newer_catalog_is_refused_and_left_alone(
     local: Storage, branch: str | None, text: str
 ) -> None:
@@ -110,18 +111,18 @@ def test_a_newer_catalog_is_refused_and_left_alone(
     for look in (check_internal_schema, migrate_internal_schema):
         with pytest.raises(UpgradeRequired) as caught:
             look(table)
-        assert (caught.value.found, caught.value.supported) == (int(text), 2)
+        assert (caught.value.found, caught.value.supported) == (int(text), NEWEST)
         assert text in str(caught.value)
-        assert "up to 2" in str(caught.value)
+        assert f"up to {NEWEST}" in str(caught.value)
     assert tree(local.location.local_path) == before
 
 
 def test_a_newer_catalog_is_seen_by_who_migrates_from_an_old_handle(local: Storage) -> None:
     """The handle shows version 1; by now the head is of a version that is not known."""
     table = opened(local, None)
-    plain(table).update_schema_metadata({STAMP: "7"})
+    plain(table).update_schema_metadata({STAMP: str(NEWEST + 5)})
     before = tree(local.location.local_path)
-    with pytest.raises(UpgradeRequired, match="version 7"):
+    with pytest.raises(UpgradeRequired, match=f"version {NEWEST + 5}"):
         migrate_internal_schema(table)
     assert tree(local.location.local_path) == before
 
@@ -132,7 +133,7 @@ def test_the_stamp_is_that_of_one_branch(local: Storage) -> None:
     assert check_internal_schema(Table.open(local)) == 1
     with pytest.raises(CorruptRepository, match=r"on branch 'what-if\.01hx'"):
         check_internal_schema(branch)
-    plain(Table.open(local)).update_schema_metadata({STAMP: "3"})
+    plain(Table.open(local)).update_schema_metadata({STAMP: str(NEWEST + 1)})
     with pytest.raises(UpgradeRequired):
         check_internal_schema(Table.open(local))
 

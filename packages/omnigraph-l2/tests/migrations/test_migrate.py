@@ -1,4 +1,8 @@
-"""From version 1 to 2: rows that stand twice, the annotation, the stamp; and further steps."""
+"""From version 1 to 2: rows that stand twice, the annotation, the stamp; and further steps.
+
+The first step is tested for itself, as if there were no other: what is added later breaks nothing
+here. The further step is one of the test.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,12 @@ from omnigraph_l1 import Storage, Table
 from omnigraph_l1.errors import CommitConflict
 from omnigraph_l1.failpoints import handling
 from omnigraph_l2.errors import CorruptRepository, TableContention, UpgradeRequired
+
+
+@pytest.fixture(autouse=True)
+def _version_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the newest version be the one that the first step leads to."""
+    monkeypatch.setattr(migrations, "INTERNAL_MANIFEST_SCHEMA_VERSION", 2)
 
 
 def assert_migrated(table: Table) -> None:
@@ -241,7 +251,7 @@ def step_2_to_3(table: Table) -> Table:
 
 
 @pytest.fixture
-def version_3(monkeypatch: pytest.MonkeyPatch) -> None:
+def version_3(_version_2: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next version: one constant, one step."""
     monkeypatch.setattr(migrations, "INTERNAL_MANIFEST_SCHEMA_VERSION", 3)
     monkeypatch.setitem(migrations.STEPS, 2, step_2_to_3)
@@ -265,7 +275,7 @@ def test_a_further_step(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> No
     assert table.schema.names == [*VERSION_1.names, "note"]
     assert ids(table) == IDS
     assert migrate_internal_schema(table) is table
-    monkeypatch.undo()
+    monkeypatch.setattr(migrations, "INTERNAL_MANIFEST_SCHEMA_VERSION", 2)
     with pytest.raises(UpgradeRequired, match="version 3"):
         check_internal_schema(table)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from other_publisher import OtherPublisher
 
-from omnigraph_l2 import Repository, TableTombstone
+from omnigraph_l2 import INTERNAL_MANIFEST_SCHEMA_VERSION, Repository, TableTombstone
 from omnigraph_l2.errors import DanglingEdges
 
 
@@ -146,5 +146,6 @@ def test_version_1_is_read_and_brought_up(tmp_path: Path) -> None:
             tx.append("node:Person", [{"id": "b"}])
         assert tx.commit is not None
         assert tx.commit.parent_commit_id == "first"
-    assert other.manifest().schema.metadata == {b"omnigraph:internal_schema_version": b"2"}
+    newest = str(INTERNAL_MANIFEST_SCHEMA_VERSION).encode()
+    assert other.manifest().schema.metadata == {b"omnigraph:internal_schema_version": newest}
     assert len(other.read("node:Person")) == 2

@@ -102,13 +102,14 @@ class Repository:
         actor: str | None = None,
         durability: Durability | str | None = None,
         *,
+        log_each_commit: bool = False,
         timeout: float = OPERATION_SECONDS,
     ) -> Repository:
         """Make a repository where nothing is. After a crash, just call it again."""
         with translate_errors(), waiting(timeout):
             root = _root_of(uri, storage_options, durability)
             create(root, schema or GraphSchema(), actor=actor, clock=_now)
-        return cls(root, actor=actor, clock=_now)
+        return cls(root, actor=actor, clock=_now, log_each_commit=log_each_commit)
 
     @classmethod
     def open(
@@ -118,12 +119,17 @@ class Repository:
         actor: str | None = None,
         durability: Durability | str | None = None,
         *,
+        log_each_commit: bool = False,
         timeout: float = OPERATION_SECONDS,
     ) -> Repository:
-        """Open a repository."""
+        """Open a repository.
+
+        With ``log_each_commit`` each commit of this handle is at once in ``_graph_commits.lance``,
+        for programs that read that by themselves.
+        """
         with translate_errors(), waiting(timeout):
             root = _root_of(uri, storage_options, durability)
-            repository = cls(root, actor=actor, clock=_now)
+            repository = cls(root, actor=actor, clock=_now, log_each_commit=log_each_commit)
             loaded = open_catalog(root, repository._branch(MAIN).catalog, repository._pointers)
             if not was_begun(loaded.table) and (
                 not root.first_names("_refs") or find_schema_files(root)
@@ -132,7 +138,12 @@ class Repository:
         return repository
 
     def __init__(
-        self, root: RepositoryRoot, *, actor: str | None, clock: Callable[[], datetime]
+        self,
+        root: RepositoryRoot,
+        *,
+        actor: str | None,
+        clock: Callable[[], datetime],
+        log_each_commit: bool = False,
     ) -> None:
         self._root = root
         self._actor = actor
@@ -152,6 +163,7 @@ class Repository:
             leases=self._leases,
             finish_deletion=self._finish_deletion,
             clock=self._clock,
+            log_each_commit=log_each_commit,
         )
         self._references = RevisionResolver(
             root=root,

@@ -39,8 +39,10 @@ class BranchCache:
         leases: Leases,
         finish_deletion: Callable[[str, str], object],
         clock: Callable[[], datetime],
+        log_each_commit: bool,
     ) -> None:
         self._clock = clock
+        self._log_each_commit = log_each_commit
         self._root = root
         self._pointers = pointers
         self._listing = listing
@@ -131,4 +133,5 @@ class BranchCache:
             check=lambda: check_writable(self._root),
             finish_deletion=self._finish_deletion,
             clock=self._clock,
+            log_each_commit=self._log_each_commit,
         )

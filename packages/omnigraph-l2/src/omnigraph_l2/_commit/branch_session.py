@@ -109,7 +109,7 @@ class ManifestUpkeep:
 
 
 LOG_LAG: Final = 16
-"""How many commits the log may be behind."""
+"""How many commits the log may be behind, unless it is completed with each commit."""
 
 _FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
 _POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
@@ -141,6 +141,7 @@ class BranchSession:
         check: Callable[[], None],
         finish_deletion: Callable[[str, str], object],
         clock: Callable[[], datetime],
+        log_each_commit: bool,
     ) -> None:
         self.name = name
         self.native = native
@@ -156,7 +157,9 @@ class BranchSession:
         self._log = log
         self._leases = leases
         self._upkeep = ManifestUpkeep(log)
-        self._logged_through = 0
+        self._log_lag = 1 if log_each_commit else LOG_LAG
+        self._logged_through = -LOG_LAG
+        """So low that the first publish completes what a writer before may have left."""
         self._durable: dict[str, TableEntry] = {}
         self._check = check
         self._finish_deletion = finish_deletion
@@ -371,10 +374,11 @@ class BranchSession:
                 yield commit
 
     def complete_log(self) -> int:
-        """Write what the log lacks; return the number of commits."""
+        """Write what the log lacks, and advance the pointer; return the number of commits."""
         with self.translate_log_errors():
             state = self.catalog.refresh().state
             completed = self._log.complete(state)
+            self._advance_pointer(state)
         self._logged_through = state.last_sequence
         return completed
 
@@ -386,7 +390,15 @@ class BranchSession:
             return False  # another writer publishes, and does what is due
         if made is not None:
             self.catalog.moved_to(made)
+            self._advance_pointer(made.state)
         return made is not None
+
+    def _advance_pointer(self, state: CatalogState) -> None:
+        head = state.head
+        if head is not None:
+            self._pointers.advance(
+                self.name, self.native, state.version, head.commit.graph_commit_id
+            )
 
     def _parent(self, state: CatalogState) -> Published | None:
         logged = self._log.head(self.native, until=state.version)
@@ -403,13 +415,9 @@ class BranchSession:
 
     def _after_publish(self, loaded: Loaded) -> None:
         try:
-            head = loaded.state.head
-            if head is not None:
-                self._pointers.advance(
-                    self.name, self.native, loaded.state.version, head.commit.graph_commit_id
-                )
+            self._advance_pointer(loaded.state)
             failpoint(_POINTED)
-            if loaded.state.last_sequence - self._logged_through >= LOG_LAG:
+            if loaded.state.last_sequence - self._logged_through >= self._log_lag:
                 self._log.complete(loaded.state)
                 self._logged_through = loaded.state.last_sequence
             compacted = self._upkeep.after(loaded)

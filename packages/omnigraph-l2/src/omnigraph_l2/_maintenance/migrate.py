@@ -11,7 +11,7 @@ from types import MappingProxyType
 import attrs
 
 from omnigraph_l2._store.manifest_store import ManifestStore
-from omnigraph_l2._store.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION, check_internal_schema
+from omnigraph_l2._store.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION, older_version
 
 __all__ = ["MigrateReport", "migrate_all"]
 
@@ -57,8 +57,8 @@ def migrate_all(
     for name in names:
         opened = catalog(name)
         loaded = opened.refresh()
-        version = check_internal_schema(loaded.table)
-        if version < INTERNAL_MANIFEST_SCHEMA_VERSION:
+        version = older_version(loaded.table)
+        if version is not None:
             found[name] = version
             if not dry_run:
                 ready()

@@ -22,7 +22,7 @@ from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, Pointer
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.manifest_store import load, read_rows
-from omnigraph_l2._store.migrations import check_internal_schema
+from omnigraph_l2._store.migrations import may_repeat_ids
 from omnigraph_l2._store.repository_init import was_begun
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._store.tag_records import Tag, TagRecords
@@ -30,7 +30,6 @@ from omnigraph_l2._store.tag_records import Tag, TagRecords
 __all__ = ["Shown", "check_branch", "check_tag", "newest_commit"]
 
 _COPY = "bring __manifest back from a copy"
-_UNNUMBERED = 1
 
 
 @attrs.frozen(kw_only=True)
@@ -67,14 +66,13 @@ def _branch_shown(
     shown = None
     with collector.guard("catalog-unreadable", f"the catalog of {lineage.subject}", _COPY):
         table = root.open(MANIFEST, branch=lineage.native)
-        stamp = check_internal_schema(table)
         state, is_sound = sound_state(
             read_rows(table),
             location=root.location,
             native=lineage.native,
             version=table.version,
             subject=lineage.subject,
-            may_repeat=stamp == _UNNUMBERED,
+            may_repeat=may_repeat_ids(table),
             collector=collector,
         )
         shown = Shown(

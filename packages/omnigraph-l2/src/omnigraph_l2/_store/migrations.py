@@ -5,7 +5,17 @@ request, because every open calls it. ``migrate_internal_schema`` runs one step 
 newest version. A step may be interrupted between any two of its writes and repeated, by any
 process, and several processes may run it at once. Each branch of ``__manifest`` has its own stamp.
 
-To add a version: raise the constant, add a step to ``STEPS``, test it.
+To add a stamp, which changes nothing outside this module and its test:
+
+1. Raise ``INTERNAL_MANIFEST_SCHEMA_VERSION`` by one.
+2. Add a step to ``STEPS`` under the version that it starts from. Each of its writes leaves a
+   catalog that the step can start from again, has a failpoint behind it, and is left out if it was
+   done. The last one is ``stamp``.
+3. Test the step in ``tests/migrations``: from a catalog of the version before, cut short at each of
+   its failpoints, run by several processes at once. ``test_migrate.py`` has an example.
+
+A stamp that changes what readers must check also belongs in ``check_internal_schema``; other
+modules ask this one (``older_version``, ``may_repeat_ids``) instead of comparing versions.
 """
 
 from __future__ import annotations
@@ -30,7 +40,9 @@ __all__ = [
     "INTERNAL_MANIFEST_SCHEMA_VERSION",
     "STEPS",
     "check_internal_schema",
+    "may_repeat_ids",
     "migrate_internal_schema",
+    "older_version",
     "stamp",
     "stamp_schema",
 ]
@@ -76,6 +88,17 @@ def check_internal_schema(table: Table) -> int:
         )
         raise CorruptRepository(location=_root(table), item=_where(table), detail=detail)
     return version
+
+
+def older_version(table: Table) -> int | None:
+    """Return the version of a catalog that the next writer migrates; None if it is the newest."""
+    version = check_internal_schema(table)
+    return version if version < INTERNAL_MANIFEST_SCHEMA_VERSION else None
+
+
+def may_repeat_ids(table: Table) -> bool:
+    """Return whether equal rows may stand twice: nothing prevented that before the annotation."""
+    return check_internal_schema(table) < _ANNOTATED_FROM
 
 
 def migrate_internal_schema(table: Table) -> Table:

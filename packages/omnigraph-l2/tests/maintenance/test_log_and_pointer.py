@@ -1,0 +1,83 @@
+"""The log and the pointer follow the catalog: when they are behind, and who completes them."""
+
+from __future__ import annotations
+
+import json
+import signal
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from small_graph import append
+from upkeepwork import append_and_die
+
+from omnigraph_l1 import Table
+from omnigraph_l2 import Repository
+
+
+def logged(repo: Repository) -> set[str]:
+    """Return the commits of main that another program finds in the log."""
+    table = Table.open(Path(repo.uri) / "_graph_commits.lance")
+    return set(table.read(columns=["graph_commit_id"])["graph_commit_id"].to_pylist())
+
+
+def published(repo: Repository) -> set[str]:
+    """Return the commits of main."""
+    return {each.graph_commit_id for each in repo.log()}
+
+
+def pointer(repo: Repository) -> tuple[int, str]:
+    """Return version and commit in the pointer of main."""
+    value = json.loads((Path(repo.uri) / "_refs/branches/main.json").read_text())
+    return value["manifest_version"], value["head_commit_id"]
+
+
+def test_it_is_behind_while_a_handle_is_open(local: Repository) -> None:
+    """And never by more than 16 commits. Closing completes it."""
+    append(local, "first")
+    assert logged(local) == published(local), "the first publish of a handle completes it"
+    behind = []
+    for number in range(20):
+        append(local, f"p{number}")
+        behind.append(len(published(local) - logged(local)))
+    assert 0 < max(behind) <= 16
+    append(local, "last")
+    assert logged(local) < published(local)
+    commits = published(local)
+    local.close()
+    assert logged(local) == commits
+
+
+@pytest.mark.integration
+def test_the_next_writer_completes_it_after_a_crash(local: Repository) -> None:
+    """With its first commit: what a killed process has published is then in the log."""
+    job = get_context("spawn").Process(target=append_and_die, args=(local.uri, 4))
+    job.start()
+    job.join(120)
+    assert job.exitcode == -signal.SIGKILL
+    assert len(published(local) - logged(local)) == 3
+    append(local, "next")
+    assert logged(local) == published(local)
+
+
+def test_it_can_be_completed_with_each_commit(local: Repository) -> None:
+    """On any branch, for the price of some writes."""
+    with Repository.open(local.uri, durability="none", log_each_commit=True) as repo:
+        for number in range(3):
+            append(repo, f"p{number}")
+            assert logged(repo) == published(repo)
+
+
+def test_optimizing_advances_the_pointer(local: Repository) -> None:
+    """It makes versions of the catalog without a commit; the pointer names the newest."""
+    for number in range(3):
+        append(local, f"p{number}")
+    assert local.optimize().catalog
+    head = local.snapshot()
+    assert head.commit is not None
+    assert pointer(local) == (head.version, head.commit.graph_commit_id)
+    append(local, "later")
+    local.close()
+    with Repository.open(local.uri, durability="none") as again:
+        assert pointer(again)[0] == again.snapshot().version
+        assert again.verify().ok
