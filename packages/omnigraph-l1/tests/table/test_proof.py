@@ -8,7 +8,7 @@ import pytest
 from people import ids, rows
 
 from omnigraph_l1 import Resolution, Table
-from omnigraph_l1.errors import CommitConflict, UnknownVersion
+from omnigraph_l1.errors import CommitConflict, InvalidRequest, UnknownVersion
 
 
 @pytest.fixture
@@ -250,3 +250,17 @@ def test_an_index_is_built_extended_and_dropped(base: Table) -> None:
     table = table.drop_index("id_btree").table
     assert table.indexes() == {}
     assert ids(table.find("id", ["n3"])) == ["n3"]
+
+
+def test_a_fence_with_metadata(table: Table) -> None:
+    """Whatever lands later was prepared by one who could see it; other metadata stays."""
+    base = table.annotate(schema_metadata={"old": "Ångström", "stamp": "1"}).table
+    before = {name.decode(): text.decode() for name, text in base.schema.metadata.items()}
+    fenced = base.fence(schema_metadata={"stamp": "2", "new": '{"a": "\u2713"}'}).table
+    seen = {name.decode(): text.decode() for name, text in fenced.schema.metadata.items()}
+    assert seen == before | {"stamp": "2", "new": '{"a": "\u2713"}'}
+    assert base.refresh().schema.equals(fenced.schema, check_metadata=True)
+    with pytest.raises(CommitConflict):
+        base.cas_merge(rows("late"), key="id", write_id="w")
+    with pytest.raises(InvalidRequest, match="annotation is a text"):
+        fenced.fence(schema_metadata={"stamp": 3})  # type: ignore[dict-item]

@@ -290,6 +290,16 @@ class Cut(Exception):
     """Ends a migration at a point."""
 
 
+def test_what_was_prepared_before_a_stamp_is_refused(storage: Storage) -> None:
+    """A program that does not know the new version, and has looked at the stamp, writes nothing."""
+    write_old(storage, ROWS, [PERSON])
+    table = migrate_internal_schema(Table.open(storage))
+    stamp(table, 3)
+    with pytest.raises(CommitConflict):
+        table.cas_merge(arrow([version_row(99)], table.schema), key="object_id", write_id="old")
+    assert ids(Table.open(storage)) == IDS
+
+
 @pytest.mark.usefixtures("version_3")
 def test_a_further_step_begins_where_the_last_one_ended(local: Storage, tmp_path: Path) -> None:
     """Cut short before, within or after each step, the next one who migrates ends it."""

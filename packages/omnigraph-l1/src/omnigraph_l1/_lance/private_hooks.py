@@ -13,7 +13,7 @@ message counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ __all__ = [
     "original_fragments",
     "row_id_metadata",
     "serialize_row_ids",
+    "with_metadata",
 ]
 
 SUPPORTED: Final = "14.0.2 to below 15"
@@ -72,6 +73,15 @@ def _unpack_schema(schema: LanceSchema) -> tuple[Callable[..., LanceSchema], Any
 
 def _count(field: Any) -> int:
     return 1 + sum(_count(child) for child in field.children())
+
+
+def with_metadata(schema: LanceSchema, values: Mapping[str, str]) -> LanceSchema:
+    """Return the schema with more metadata. pickling has it as JSON, each value as bytes."""
+    make, metadata, messages = _unpack_schema(schema)
+    with _hook("metadata in LanceSchema.__reduce__"):
+        known: Any = decode_json(metadata)
+        more = {name: list(value.encode()) for name, value in values.items()}
+        return make(encode_json({**known, **more}), *messages)
 
 
 def new_session(*, metadata_bytes: int, index_bytes: int) -> Any:

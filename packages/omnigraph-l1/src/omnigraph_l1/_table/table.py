@@ -468,13 +468,14 @@ class Table:
         """Upsert by an annotated key, such that two writers cannot both insert one key."""
         return _to_commit(table_commit.cas_merge(self._pinned, data, key=key, write_id=write_id))
 
-    def fence(self) -> Commit:
-        """Commit a version that changes nothing, so that merges on older versions are refused.
+    def fence(self, *, schema_metadata: Mapping[str, str] | None = None) -> Commit:
+        """Commit a version with the same rows, so that merges on older versions are refused.
 
         No ``cas_merge`` and no compaction that was based on a version before it lands after it,
-        whatever its rows. It is refused itself where rows have changed since its base.
+        whatever its rows. It is refused itself where rows have changed since its base. Metadata of
+        the schema may change with it, and is then seen by all that is written later.
         """
-        return _to_commit(schema_changes.fence(self._pinned))
+        return _to_commit(schema_changes.fence(self._pinned, schema_metadata=schema_metadata or {}))
 
     def restore(self, version: int, *, properties: Mapping[str, str] | None = None) -> Commit:
         """Make the content of an older version the newest."""

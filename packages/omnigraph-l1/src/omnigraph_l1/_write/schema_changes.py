@@ -29,7 +29,7 @@ from omnigraph_l1._dataset.argument_checks import (
 )
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._lance.lance_failures import LanceFailure, recognize_failures, translate_errors
-from omnigraph_l1._lance.private_hooks import add_fields, drop_fields
+from omnigraph_l1._lance.private_hooks import add_fields, drop_fields, with_metadata
 from omnigraph_l1._write.staged_changes import describe_change
 from omnigraph_l1._write.table_commit import PRIMARY_KEY, CommitResult, commit, unchanged_result
 from omnigraph_l1.errors import InvalidRequest, StorageError
@@ -61,12 +61,13 @@ def add_columns(pinned: PinnedDataset, fields: Sequence[pa.Field]) -> CommitResu
     return _commit(pinned, "addition of columns", operation)
 
 
-def fence(pinned: PinnedDataset) -> CommitResult:
+def fence(pinned: PinnedDataset, *, schema_metadata: _Values) -> CommitResult:
     """Commit a version with the same rows and columns, which lists all fragments again."""
     pinned.check_not_stale()
+    _refuse(pinned, _problems_of_annotations(pinned.dataset.schema, schema_metadata, {}))
     with translate_errors(pinned.location):
         fragments = [fragment.metadata for fragment in pinned.dataset.get_fragments()]
-        schema = pinned.dataset.lance_schema
+        schema = with_metadata(pinned.dataset.lance_schema, schema_metadata)
     operation = LanceOperation.Merge(fragments, schema, preserves_nullability=True)
     return _commit(pinned, "fence", operation)
 

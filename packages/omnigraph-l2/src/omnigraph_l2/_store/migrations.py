@@ -122,8 +122,12 @@ def migrate_internal_schema(table: Table) -> Table:
 
 
 def stamp(table: Table, version: int) -> Table:
-    """Write the version of the catalog, as the last write of a step."""
-    table = table.annotate(schema_metadata={_STAMP: str(version)}).table
+    """Write the version of the catalog, as the last write of a step.
+
+    It is a fence: what a program that knows only older versions has prepared before is refused, and
+    that program then finds the stamp.
+    """
+    table = table.fence(schema_metadata={_STAMP: str(version)}).table
     failpoint(_STAMPED)
     return table
 
@@ -142,8 +146,7 @@ def _step_1_to_2(table: Table) -> Table:
         failpoint(_ANNOTATED)
         # A writer that saw no annotation may have come in between: what it wrote is looked at too.
         table = _collapse_duplicates(table.refresh())
-    done = stamp(table, 2)
-    return done if done.version == table.version + 1 else _collapse_duplicates(done)
+    return stamp(table, 2)
 
 
 STEPS: dict[int, Step] = {1: _step_1_to_2}
