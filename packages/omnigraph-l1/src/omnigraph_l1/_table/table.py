@@ -433,10 +433,9 @@ class Table:
         """Commit a staged change on this version.
 
         A ``transaction_id`` of one's own must be made for this very change and never be given to
-        another one: by it the handle knows its own commit when a reply is lost. An id that stands
-        on another change is refused where it is met, which is when a commit fails; to look for it
-        each time would cost a request. After ``OutcomeUnknown`` look for the id yourself before
-        you commit again: an append that had landed would be there twice.
+        another one: by it the handle knows its own commit when a reply is lost. An id of another
+        change is looked for, and refused, only when a commit fails. After ``OutcomeUnknown`` look
+        for the id yourself before you commit again: an append that had landed would be there twice.
         """
         return _to_commit(
             table_commit.commit(
