@@ -49,6 +49,7 @@ def test_a_branch_is_deleted_while_its_log_is_completed(
     """Nothing is left to complete, and nobody who only closes a handle is told of it."""
     local.branches.create("a")
     append(local, "cat", branch="a")
+    append(local, "dog", branch="a")
     with meanwhile("l2.log.actors", lambda: other.branches.delete("a")):
         end(local)
     assert [each.name for each in other.branches.list()] == ["main"]
