@@ -201,7 +201,8 @@ def prepare_to_write(pinned: PinnedDataset) -> None:
         )
     if pinned.may_have_version_store:
         check_version_store(pinned)
-    check_store(pinned.storage)
+    if not pinned.location.is_local:
+        check_store(pinned.storage)
     if pinned.location.is_local:
         try:
             with translate_os_errors(pinned.location):
