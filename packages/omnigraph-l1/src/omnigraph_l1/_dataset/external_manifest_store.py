@@ -34,10 +34,10 @@ _IDENTITY: Final = "omnigraph-version-store.json"
 def check_store(storage: Storage) -> None:
     """Raise ``UnsafeStore`` before the first write to a store that ignores conditional puts.
 
-    Lance relies on them for each version, and would acknowledge what another writer replaces. On
-    local disk it links files instead, and with a version store DynamoDB decides.
+    Lance relies on them for each version, and would acknowledge what another writer replaces. With
+    a version store DynamoDB decides.
     """
-    if not (storage.location.is_local or storage.location.dynamodb_table):
+    if not storage.location.dynamodb_table:
         probe_store_once(storage.child("_refs"))
 
 

@@ -403,10 +403,7 @@ class Table:
         return change_rebase.rebase_changes(self._pinned, written)
 
     def rebase(self, staged: Staged) -> Staged:
-        """Return a delete or changed rows, staged on another version, for this one.
-
-        ``CommitConflict`` if a row that it takes out was changed or deleted in between.
-        """
+        """Return a delete or changed rows for this version; ``CommitConflict`` if a row differs."""
         return change_rebase.rebase(self._pinned, staged)
 
     def stage_together(self, changes: Sequence[Staged]) -> Staged:

@@ -65,7 +65,8 @@ def create(
     settings: Any = parse_texts(config, location=location, what="config")
     with time_event("create", location=str(location)):
         _refuse_foreign_content(storage)
-        check_store(storage)
+        if not location.is_local:
+            check_store(storage)
         settings = {**settings, **claim_version_store(storage)}
         try:
             _write_empty(storage, schema)
