@@ -84,6 +84,8 @@ class World:
 
     def __init__(self, handles: Sequence[Repository]) -> None:
         self.handles = handles
+        for each in handles:
+            each._leases.short_read_seconds = 0.0  # noqa: SLF001 - a cleanup keeps nothing for them
         self.model = Model(ENDS)
         self._numbers = itertools.count()
         (genesis,) = self.repo().log()

@@ -32,5 +32,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def lease_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let readers take a lease at once, and a cleanup remove what was visible a moment ago."""
+    monkeypatch.setattr("omnigraph_l2._commit.leases.SHORT_READ_SECONDS", 0.0)
+
+
+@pytest.fixture
 def processes() -> None:
     """Say that a test starts processes: it is an integration test then."""

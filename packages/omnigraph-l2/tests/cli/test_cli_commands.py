@@ -231,6 +231,7 @@ def test_evolve_applies_a_schema_file(graph: RunCommand, folder: Path) -> None:
     assert graph("evolve", "less.toml", "--json").document["done"] is False
 
 
+@pytest.mark.usefixtures("lease_at_once")
 def test_upkeep(graph: RunCommand, folder: Path) -> None:
     """Optimize, cleanup, verify, repair and migrate, as a dry run and for real."""
     for name in "xyz":

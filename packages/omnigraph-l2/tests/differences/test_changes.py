@@ -156,6 +156,7 @@ def test_a_commit_that_is_gone(repo: Repository) -> None:
         assert cursors(*other.changes(made[2])) == made[3:]
 
 
+@pytest.mark.usefixtures("lease_at_once")
 def test_after_a_cleanup(tmp_path: Path) -> None:
     """What is gone is told as expired; what is kept is compared, also where branches parted."""
     location = tmp_path / "cleaned"

@@ -138,6 +138,7 @@ def test_another_process_reads_them(repo: Repository) -> None:
         assert pool.submit(changed_ids, parts).result(60) == ["p0", "p1", "p2", "p3"]
 
 
+@pytest.mark.usefixtures("lease_at_once")
 def test_what_was_cleaned_up_is_told(repo: Repository) -> None:
     """On either side, before it was opened or later."""
     add(repo, person("a", "Ann", 5), person("c"))

@@ -255,6 +255,7 @@ def test_data_of_a_deleted_branch_is_expired(answers: JsonApi, commits: dict[str
         ask(answers, "changes", id=commits["aside"])
 
 
+@pytest.mark.usefixtures("lease_at_once")
 def test_data_that_cleanup_removed_is_expired(tmp_path: Path) -> None:
     """The graph has every commit still; growth has gaps; the head is as it was."""
     from datetime import timedelta  # noqa: PLC0415

@@ -106,6 +106,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.usefixtures("lease_at_once")
 def test_it_is_changed_and_maintained(copy: Path, expected: Expected) -> None:
     """Each branch takes commits; nothing older is lost, also not to optimize and cleanup."""
     with reopen(copy) as repo:

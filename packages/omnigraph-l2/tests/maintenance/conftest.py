@@ -15,6 +15,13 @@ from omnigraph_l2 import Repository
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+@pytest.fixture(autouse=True)
+def _leases(request: pytest.FixtureRequest) -> None:
+    """Let readers take a lease at once, but in the tests of those that take none."""
+    if request.path.stem != "test_short_reads":
+        request.getfixturevalue("lease_at_once")
+
+
 @pytest.fixture(params=EACH_STORE)
 def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Repository]:
     """An empty repository, in each kind of store."""

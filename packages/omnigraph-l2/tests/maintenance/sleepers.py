@@ -13,14 +13,22 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
-from small_graph import PERSON, append
+from small_graph import PERSON, append, leased
 from upkeepwork import NOTHING
 
 from campaign.forked_processes import process_context
 from omnigraph_l1 import failpoints
 from omnigraph_l2 import Repository
 
-__all__ = ["ASLEEP", "JOBS", "clean_in_its_sleep", "go_on", "merge_in_its_sleep", "stopped"]
+__all__ = [
+    "ASLEEP",
+    "JOBS",
+    "clean_in_its_sleep",
+    "go_on",
+    "merge_in_its_sleep",
+    "read_in_its_sleep",
+    "stopped",
+]
 
 ASLEEP = 0.2
 """For how many seconds a lease of these processes counts."""
@@ -90,7 +98,7 @@ def _stopping_at(point: str, repo: Repository) -> Iterator[None]:
 
 def clean_in_its_sleep(uri: str, point: str) -> object:
     """Clean up at zero age, and be stopped at a named step."""
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         repo._leases._seconds = ASLEEP
         repo.snapshot()
         with _stopping_at(point, repo):
@@ -99,10 +107,19 @@ def clean_in_its_sleep(uri: str, point: str) -> object:
 
 def merge_in_its_sleep(uri: str, options: Mapping[str, str] | None) -> object:
     """Merge main into a branch, and be stopped after the last check before the write."""
-    with Repository.open(uri, options, durability="none") as repo:
+    with leased(Repository.open(uri, options, durability="none")) as repo:
         repo._leases._seconds = ASLEEP
         with _stopping_at("l2.publish.planned", repo):
             return _outcome(lambda: repo.branches.merge("main", "side"))
+
+
+def read_in_its_sleep(uri: str) -> object:
+    """Take a snapshot without a lease, be stopped, and read it."""
+    with Repository.open(uri, durability="none") as repo:
+        snapshot = repo.snapshot()
+        assert repo._leases.name is None
+        _stop(repo)
+        return _outcome(lambda: snapshot.read(PERSON))
 
 
 def _outcome(work: Callable[[], Any]) -> Any:
@@ -115,7 +132,7 @@ def _outcome(work: Callable[[], Any]) -> Any:
 
 def go_on(uri: str, name: str) -> object:
     """Begin something, be stopped, and go on with it."""
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         repo._leases._seconds = ASLEEP
         work = JOBS[name](repo)
         _stop(repo)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from small_graph import PERSON, SCHEMA, append, people
+from small_graph import PERSON, SCHEMA, append, leased, people
 
 from omnigraph_l1 import table_path
 from omnigraph_l2 import Repository
@@ -53,7 +53,7 @@ def fill(location: Path) -> list[str]:
 
 def clean(uri: str) -> None:
     """Remove all that is not needed, as if all of it were of last week."""
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         later(repo, days=8)
         repo.cleanup(NOTHING, dry_run=False)
 
@@ -72,7 +72,7 @@ def shown(repo: Repository) -> dict[str, str]:
 
 def write_on(uri: str, options: Mapping[str, str] | None, number: int, count: int) -> int:
     """Publish beside others; give how often."""
-    with Repository.open(uri, options, durability="none") as repo:
+    with leased(Repository.open(uri, options, durability="none")) as repo:
         for turn in range(count):
             repo.retry(lambda tx, turn=turn: _write(tx, number, turn))
     return count
@@ -96,7 +96,7 @@ def read_on(
     never change. The last turn begins after the word to stop.
     """
     reads = expired = 0
-    with Repository.open(uri, options, durability="none") as repo:
+    with leased(Repository.open(uri, options, durability="none")) as repo:
         if not holds:
             repo._leases.for_writers_only()
         newest = repo.snapshot()
@@ -108,7 +108,7 @@ def read_on(
         while not last:
             last = stop.is_set()
             try:
-                with Repository.open(uri, options, durability="none") as fresh:
+                with leased(Repository.open(uri, options, durability="none")) as fresh:
                     fresh._leases.for_writers_only()
                     again = fresh._references.snapshot_of(
                         fresh._references.at_version(fresh._branch("main"), snapshot.version)
@@ -132,7 +132,7 @@ def clean_on(
     ``cleaned`` is set once some of it went.
     """
     rounds = removed = 0
-    with Repository.open(uri, options, durability="none") as repo:
+    with leased(Repository.open(uri, options, durability="none")) as repo:
         while True:
             last = stop.is_set()
             report = repo.cleanup(NOTHING, dry_run=False)
@@ -146,7 +146,7 @@ def clean_on(
 
 def stop_in_transaction(uri: str, at_rest: Any, go_on: Any, told: Any) -> None:
     """Stand still in the middle of a transaction, as a process does that is stopped."""
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         repo._leases._seconds = 1.0
         try:
             with repo.transaction() as tx:
@@ -178,14 +178,14 @@ def fill_scattered(location: Path) -> list[str]:
 
 def optimize(uri: str) -> None:
     """Optimize everything."""
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         repo.optimize()
 
 
 def optimize_on(uri: str, rounds: int) -> int:
     """Optimize and clean up at zero age again and again; give how often that came to anything."""
     done = 0
-    with Repository.open(uri, durability="none") as repo:
+    with leased(Repository.open(uri, durability="none")) as repo:
         for _ in range(rounds):
             report = repo.optimize()
             done += sum(each.commit is not None for each in report.tables.values())

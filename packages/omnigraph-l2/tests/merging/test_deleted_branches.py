@@ -158,6 +158,7 @@ def test_it_goes_while_what_it_left_is_merged(repo: Repository) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("lease_at_once")
 def test_its_commits_cannot_be_written_down(faulty_s3: FaultyS3) -> None:
     """Then it stays, to be read only, until the next cleanup finishes its deletion."""
     no_more = Rule(Answer(403), key="*/_graph_commits_kept.lance/*")

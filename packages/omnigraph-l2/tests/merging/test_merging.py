@@ -121,6 +121,7 @@ def test_sides_that_merged_each_other_crosswise(repo: Repository) -> None:
 
 
 @pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.usefixtures("lease_at_once")
 def test_what_a_crosswise_base_came_from_was_cleaned_up(repo: Repository, *, cleaned: bool) -> None:
     """Rows in which the bases differ, and the sides too, are conflicts then; all others merge."""
     for turn in range(2):

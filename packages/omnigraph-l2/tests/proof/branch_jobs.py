@@ -158,6 +158,7 @@ def race(location: Location, number: int, count: int, seed: int) -> Told:
     """
     with (
         mock.patch("omnigraph_l2._maintenance.cleanup_plan.MARGIN", timedelta(seconds=1)),
+        mock.patch("omnigraph_l2._commit.leases.SHORT_READ_SECONDS", 0.0),
         location.open(actor=f"w{number}") as repository,
     ):
         repository._leases._seconds = 15.0

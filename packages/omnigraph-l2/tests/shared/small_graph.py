@@ -18,6 +18,7 @@ __all__ = [
     "SCHEMA",
     "append",
     "fill",
+    "leased",
     "native_branches",
     "people",
     "written_together",
@@ -38,6 +39,12 @@ def append(repo: Repository, *names: str, branch: str = "main") -> GraphCommit:
         tx.append(PERSON, [{"id": name, "age": 1} for name in names])
     assert tx.commit is not None
     return tx.commit
+
+
+def leased(repo: Repository) -> Repository:
+    """Let a handle lease what it reads at once, and its cleanups keep nothing for short reads."""
+    repo._leases.short_read_seconds = 0.0
+    return repo
 
 
 def people(repo: Repository, branch: str = "main", **when: Any) -> str:

@@ -98,6 +98,7 @@ def test_another_process_reads_it(omnigraph_repo: Repository) -> None:
         assert pool.submit(names, target).result(60) == ["ann", "bob", "eve"]
 
 
+@pytest.mark.usefixtures("lease_at_once")
 def test_what_was_cleaned_up_is_told(omnigraph_repo: Repository) -> None:
     """Whether it was open already or not; a target made since reads on."""
     repo = omnigraph_repo

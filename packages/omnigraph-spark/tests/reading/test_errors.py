@@ -78,6 +78,7 @@ def test_what_was_cleaned_up(spark: SparkSession, omnigraph_repo: Repository) ->
     with repo.transaction() as tx:
         tx.delete(PERSON, ids=["eve"])
     repo.optimize()
+    repo._leases.short_read_seconds = 0.0
     repo.cleanup(older_than=timedelta(0), keep_versions=1, dry_run=False)
     with pytest.raises((PySparkException, Py4JError)) as told:
         frame.collect()

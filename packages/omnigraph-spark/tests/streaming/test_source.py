@@ -295,8 +295,11 @@ def test_what_tasks_there_are(repo: Repository) -> None:
 
 
 @pytest.mark.parametrize("how", ["snapshot", "earliest"])
-def test_no_cleanup_takes_what_a_batch_reads(repo: Repository, how: str) -> None:
+def test_no_cleanup_takes_what_a_batch_reads(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     """From its planning to its end; nobody else keeps it."""
+    monkeypatch.setattr("omnigraph_l2._commit.leases.SHORT_READ_SECONDS", 0.0)
     with Repository.open(repo.uri) as other:
         repo.close()
         following = Following(repo.uri, starting=how)
@@ -318,8 +321,9 @@ def test_no_cleanup_takes_what_a_batch_reads(repo: Repository, how: str) -> None
         assert isinstance(cause_of(raised.value), SnapshotExpired)
 
 
-def test_what_was_cleaned_up(repo: Repository) -> None:
+def test_what_was_cleaned_up(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that comes too late is told: nothing is passed over."""
+    monkeypatch.setattr("omnigraph_l2._commit.leases.SHORT_READ_SECONDS", 0.0)
     following = Following(repo.uri, starting="snapshot")
     following.rest()
     following.reader.stop()

@@ -428,10 +428,9 @@ class Table:
         """Commit a staged change on this version.
 
         A ``transaction_id`` of one's own must be made for this very change and never be given to
-        another one: by it the handle knows its own commit when a reply is lost. An id that stands
-        on another change is refused where it is met, which is when a commit fails; to look for it
-        each time would cost a request. After ``OutcomeUnknown`` look for the id yourself before
-        you commit again: an append that had landed would be there twice.
+        another one: by it the handle knows its own commit when a reply is lost. An id of another
+        change is looked for, and refused, only when a commit fails. After ``OutcomeUnknown`` look
+        for the id yourself before you commit again: an append that had landed would be there twice.
         """
         return _to_commit(
             table_commit.commit(
@@ -464,11 +463,7 @@ class Table:
         return _to_commit(table_commit.cas_merge(self._pinned, data, key=key, write_id=write_id))
 
     def fence(self) -> Commit:
-        """Commit a version that changes nothing, so that merges on older versions are refused.
-
-        No ``cas_merge`` and no compaction that was based on a version before it lands after it,
-        whatever its rows. It is refused itself where rows have changed since its base.
-        """
+        """Commit a version of the same rows; ``cas_merge`` on an older one is refused after it."""
         return _to_commit(schema_changes.fence(self._pinned))
 
     def restore(self, version: int, *, properties: Mapping[str, str] | None = None) -> Commit:

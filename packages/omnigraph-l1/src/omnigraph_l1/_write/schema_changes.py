@@ -62,7 +62,11 @@ def add_columns(pinned: PinnedDataset, fields: Sequence[pa.Field]) -> CommitResu
 
 
 def fence(pinned: PinnedDataset) -> CommitResult:
-    """Commit a version with the same rows and columns, which lists all fragments again."""
+    """Commit a version with the same rows and columns, which lists all fragments again.
+
+    No ``cas_merge`` and no compaction that was based on a version before it lands after it,
+    whatever its rows. It is refused itself where rows have changed since its base.
+    """
     pinned.check_not_stale()
     with translate_errors(pinned.location):
         fragments = [fragment.metadata for fragment in pinned.dataset.get_fragments()]

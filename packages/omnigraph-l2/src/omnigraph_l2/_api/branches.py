@@ -123,6 +123,7 @@ class Branches:
             check_writable(self._root)
             if self._is_there(name):
                 raise BranchExists(branch=name)
+            self._references.take_lease()
             start = self._references.find(source)
             self._references.check_retained(start)
             try:

@@ -519,9 +519,10 @@ class Repository:
     ) -> CleanupReport:
         """Remove what is no longer needed; by default only report it, with counts and bytes.
 
-        What was current at any time in the last ``older_than`` stays, and so do the newest
-        ``keep_versions`` commits of each branch, whatever a branch, a tag or a run stands on, and
-        what the open handles of others may need. No commit goes from the log.
+        What was current at any time in the last ``older_than`` stays, and in the last ten minutes
+        in any case. So do the newest ``keep_versions`` commits of each branch, whatever a branch, a
+        tag or a run stands on, and what the open handles of others may need. No commit goes from
+        the log.
         """
         check_retention(older_than, keep_versions)
         with translate_errors(), waiting(timeout):
@@ -603,7 +604,8 @@ class Repository:
         """Check all that should hold: rows of the catalog, names, history, files, counts, ids.
 
         ``tables`` limits which tables are looked at. Of each file one row is read; with
-        ``values`` everything. Without ``duplicates`` ids are not read. Writes nothing.
+        ``values`` everything. Without ``duplicates`` ids are not read. Writes nothing, but a lease
+        if it takes minutes and that can be written.
         """
         self._root.check_open()
         with translate_errors(), waiting(timeout):

@@ -65,6 +65,7 @@ class Tags:
             check_writable(self._root)
             if self._refs.get(name) is not None:
                 raise TagExists(location=self._root.location, tag=name)
+            self._references.take_lease()
             moment = self._references.find(source)
             commit = moment.commit
             if commit is None:

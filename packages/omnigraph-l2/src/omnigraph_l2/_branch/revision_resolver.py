@@ -249,6 +249,10 @@ class RevisionResolver:
         except UnknownBranch:
             return False
 
+    def take_lease(self) -> None:
+        """Take a lease if possible, so that a head that is found next is covered from then on."""
+        self._leases.take()
+
     def check_retained(self, revision: Revision, *, not_by: str | None = None) -> None:
         """Raise ``UnknownBranch`` or ``SnapshotExpired`` if data of a revision is not retained.
 

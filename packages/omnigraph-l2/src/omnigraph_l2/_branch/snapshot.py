@@ -165,6 +165,8 @@ class Snapshot:
 
     def _open(self, table_key: str) -> Table:
         entry = self.entry(table_key)
+        if self._hold is not None:
+            self._hold.outlive()
         with translate_table_errors(table_key):
             return self._root.open(
                 entry.table_path, branch=entry.table_branch, version=entry.table_version

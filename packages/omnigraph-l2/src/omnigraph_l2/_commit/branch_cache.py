@@ -104,10 +104,16 @@ class BranchCache:
                     self.forget(branch.name)
 
     def fence(self) -> None:
-        """Let no commit land, on any branch, that was checked before this returns."""
-        for name in (MAIN, *self._others()):
+        """Let no commit land, on any branch, that was checked before this returns.
+
+        The branches are not kept open: a lease would cover what they show now.
+        """
+
+        def fence(name: str) -> None:
             with suppress(UnknownBranch):  # deleted since it was listed
-                self.get(name).fence()
+                self._make(name, self._listing.native(name)).fence()
+
+        self._root.at_once(fence, (MAIN, *self._others()))
 
     def _others(self) -> Iterator[str]:
         with self._lock:

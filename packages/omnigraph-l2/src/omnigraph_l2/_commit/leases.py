@@ -2,9 +2,13 @@
 
 A lease is the document ``_refs/leases/<ulid>.json``. A thread of its own renews it; closing the
 handle removes it. A handle that was not renewed for too long checks that its lease still exists
-before it publishes. A handle that cannot write has no lease. Time is measured by a clock that
-cannot be set and that goes on while the machine sleeps: ``time.monotonic`` stands still then on
-Linux and on macOS.
+before it publishes. Time is measured by a clock that cannot be set and that goes on while the
+machine sleeps: ``time.monotonic`` stands still then on Linux and on macOS.
+
+What writes takes a lease before it reads. What only reads takes none at first, because a cleanup
+keeps what was visible within ``SHORT_READ_SECONDS``: the thread takes one for a pin that is half as
+old, and at once for a pin of an older version. If that fails, reading goes on without a lease, and
+what was removed raises ``SnapshotExpired``.
 
 Invariant: the document covers everything that the handle reads or stages later, so that a
 transaction or a snapshot writes nothing by itself. A pin never understates what it needs. Both hold
@@ -26,6 +30,7 @@ from omnigraph_l1 import JsonRefs, Ref, new_ulid
 from omnigraph_l1.errors import L1Error, RefChanged, RefNotFound
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._commit.lease_records import LeaseRecord, write_lease
+from omnigraph_l2._model.deadlines import SHORT_READ_SECONDS
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import LEASE_REFS
 from omnigraph_l2._store.manifest_store import VersionsRead
@@ -50,6 +55,7 @@ MAIN_LINEAGE = "main"
 
 class _Keeper(Protocol):
     def check(self, hold: Pin) -> None: ...
+    def outlive(self, hold: Pin) -> None: ...
     def extend_back(self, native: str, version: int) -> None: ...
 
 
@@ -88,7 +94,7 @@ class Pin:
         """Since when files may be written for it that no version names; None where none are."""
         self.began = began
         self.generation = generation
-        """The lease under which it was made; None where there was none to be had."""
+        """The lease under which it was made; None where there was none."""
         self.is_of_head = False
         """Whether that was the head when it was read: then a lease covers it from the start."""
         self.is_narrowed = False
@@ -114,6 +120,10 @@ class Pin:
     def check(self) -> None:
         """Raise ``LeaseLost`` if what is pinned may have been cleaned up."""
         self._keeper.check(self)
+
+    def outlive(self) -> None:
+        """Take a lease if there is none and this pin is not short-lived any more."""
+        self._keeper.outlive(self)
 
     def __reduce__(self) -> Any:
         problem = "a hold belongs to its process"
@@ -171,6 +181,9 @@ class Leases:
         self._clock = clock
         self._known = known
         self._seconds = seconds
+        self.short_read_seconds = SHORT_READ_SECONDS
+        """For how long a head can be read without a lease; with 0, reading takes one at once."""
+        self._heartbeat: threading.Thread | None = None
         self._holds: weakref.WeakSet[Pin] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._writing = threading.RLock()
@@ -202,7 +215,10 @@ class Leases:
             if self._root.writable_at is None:
                 check_writable(self._root)  # the publish looks again
         if writes or self._for_readers:
-            self._take(writes=writes)
+            if writes or self._ref is not None or not self.short_read_seconds:
+                self._take(writes=writes)
+            else:
+                self._start_heartbeat()
         with self._lock:
             hold = Pin(
                 self,
@@ -224,28 +240,69 @@ class Leases:
         if hold.generation != self._generation or self._closed:
             raise LeaseLost(location=self._root.location, seconds=now - since)
 
-    def repeat_if_lost(self, read: Callable[[], _T], is_sound: Callable[[_T], bool]) -> _T:
-        """Return what ``read`` gives; once more if it is not sound and the lease was lost.
+    def take(self) -> None:
+        """Take a lease for what is read next, if there is none and one can be taken."""
+        if self._for_readers:
+            self._take(writes=False)
 
-        What is missing then was needed by nothing but this reader. Takes no lease.
+    def outlive(self, hold: Pin) -> None:
+        """Take a lease for a pin that is half as old as a pin without one may become."""
+        if self._ref is None and self._for_readers and self._age(hold) >= self._half_short_read:
+            self._take(writes=False)
+
+    def repeat_if_lost(self, read: Callable[[], _T], is_sound: Callable[[_T], bool]) -> _T:
+        """Return what ``read`` gives; once more if it is not sound and was not covered all along.
+
+        What is missing then was needed by nothing but this reader.
         """
-        pin = None if self.name is None else self.hold()
+        pin = self.hold()
         found = read()
-        if pin is None or is_sound(found):
+        if is_sound(found) or not self._may_be_lost(pin):
             return found
+        return read()
+
+    def _may_be_lost(self, pin: Pin) -> bool:
+        if pin.generation is None:
+            return self._age(pin) >= self.short_read_seconds
         try:
             self.renew()
             pin.check()
         except LeaseLost:
-            return read()
+            return True
         except L1Error:
             pass  # where the store fails, what was found says so
-        return found
+        return False
 
     def extend_back(self, native: str, version: int) -> None:
-        """Renew the lease soon if it does not cover this older version."""
-        if version < self._pins.get(native, version):
+        """Renew or take the lease soon if it does not cover this older version."""
+        if self._ref is None or version < self._pins.get(native, version):
             self._wake.set()
+
+    @property
+    def _half_short_read(self) -> float:
+        return self.short_read_seconds / 2
+
+    def _age(self, pin: Pin) -> float:
+        return boottime_seconds() - pin.began
+
+    def beat(self, seconds: float) -> None:
+        """Renew the lease, or take one if a pin needs it before this is called again."""
+        if self._ref is not None:
+            self.renew()
+            return
+        with self._lock:
+            holds = list(self._holds)
+        if self._for_readers and any(
+            (each.is_narrowed and not each.is_of_head)
+            or self._age(each) + seconds >= self._half_short_read
+            for each in holds
+        ):
+            self._take(writes=False)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the handle was closed, so that there will be no lease again."""
+        return self._closed
 
     def renew(self) -> None:
         """Write what is needed now, if the lease still exists."""
@@ -313,7 +370,9 @@ class Leases:
         if self._ref is not None or self._closed:
             return
         with self._writing:
-            if self.name is None and (writes or boottime_seconds() >= self._not_before):
+            if self.name is not None or self.is_closed:
+                return
+            if writes or boottime_seconds() >= self._not_before:
                 try:
                     self._create()
                 except L1Error as error:
@@ -342,13 +401,22 @@ class Leases:
         with self._lock:
             self._ref, self._pins, self._renewed = made, record.pins, started
         failpoint(_TAKEN)
-        thread = threading.Thread(
-            target=_run_heartbeat,
-            args=(weakref.ref(self), self._wake, self._seconds / 3, made.name),
-            name="omnigraph-lease",
-            daemon=True,
-        )
-        thread.start()
+        self._start_heartbeat()
+
+    def _start_heartbeat(self) -> None:
+        """Start the thread that renews the lease, and takes one where reading lasts."""
+        if self._heartbeat is not None:
+            return
+        seconds = min(self._seconds, self.short_read_seconds or self._seconds) / 3
+        with self._lock:
+            if self._heartbeat is None:
+                self._heartbeat = threading.Thread(
+                    target=_run_heartbeat,
+                    args=(weakref.ref(self), self._wake, seconds),
+                    name="omnigraph-lease",
+                    daemon=True,
+                )
+                self._heartbeat.start()
 
     def _record(self) -> LeaseRecord:
         """Return what is needed: the oldest of all versions that are pinned or read next."""
@@ -376,18 +444,16 @@ class Leases:
         )
 
 
-def _run_heartbeat(
-    leases: weakref.ref[Leases], wake: threading.Event, seconds: float, name: str
-) -> None:
-    """Renew a lease until it is released or lost, or its handle is gone."""
+def _run_heartbeat(leases: weakref.ref[Leases], wake: threading.Event, seconds: float) -> None:
+    """Take and renew the lease of a handle until that is closed or gone."""
     while True:
         wake.wait(seconds)
         wake.clear()
         held: Any = leases()
-        if held is None or held.name != name:
+        if held is None or held.is_closed:
             return
         try:
-            held.renew()
+            held.beat(seconds)
         except L1Error as error:
             emit("lease_not_renewed", error=str(error))
         del held

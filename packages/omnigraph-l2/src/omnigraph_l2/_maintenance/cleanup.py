@@ -94,35 +94,52 @@ class Cleaner:
             with suppress(L1Error):
                 self.leases.renew()  # so that it says what this handle needs now
             now = datetime.now(timezone.utc)
-            report = CleanupReport(dry_run=True)
-            return self.carry_out(older_than, keep_versions, now, report)
+            kept = self._retention(older_than, keep_versions, now)
+            return self.carry_out(kept, now, CleanupReport(dry_run=True))
         self.leases.announce(cleaning=True)
         try:
             failpoint(_ANNOUNCED)
-            now = self._store_time()
+            now, files_now = self._store_times()
+            kept = self._retention(older_than, keep_versions, files_now)
             cleaner = attrs.evolve(self, hold=self.leases.hold(writes=True))
-            return cleaner.carry_out(older_than, keep_versions, now, CleanupReport(dry_run=False))
+            return cleaner.carry_out(kept, now, CleanupReport(dry_run=False))
         finally:
             with suppress(L1Error):
                 self.leases.announce(cleaning=False)
 
-    def _store_time(self) -> datetime:
-        """Return the time of the store; raise if the local clock differs too much from it."""
+    def _retention(
+        self, older_than: timedelta, keep_versions: int | None, files_now: datetime
+    ) -> RetentionPolicy:
+        """Return what stays; ``files_now`` is by the clock of the store of the data."""
+        return RetentionPolicy(
+            now=self.clock(),
+            older_than=older_than,
+            keep_versions=keep_versions,
+            visible_since=files_now - timedelta(seconds=self.leases.short_read_seconds),
+        )
+
+    def _store_times(self) -> tuple[datetime, datetime]:
+        """Return the time by the clock of the leases, and by that of the files.
+
+        Raise if the local clock differs too much from either.
+        """
         here = datetime.now(timezone.utc)
         there = store_time(self.root, self.leases.name)
         if there is None:
             detail = "the lease that was just written cannot be read"
             raise StorageError(location=self.root.location, detail=detail)
         _refuse_skew(here, there, "the store")
-        if self.root.storage.location.dynamodb_table:
-            # The leases are in DynamoDB, and the files have the time of the store of the data.
-            _refuse_skew(here, time_of_store(self.root.child(TURNS)), "the store of the data")
-        return there
+        if not self.root.storage.location.dynamodb_table:
+            return there, there
+        # The leases are in DynamoDB, and the files have the time of the store of the data.
+        files_now = time_of_store(self.root.child(TURNS))
+        _refuse_skew(here, files_now, "the store of the data")
+        return there, files_now
 
     def carry_out(
-        self, older_than: timedelta, keep_versions: int | None, now: datetime, report: CleanupReport
+        self, wanted: RetentionPolicy, now: datetime, report: CleanupReport
     ) -> CleanupReport:
-        """Remove what is not needed, or only report it; ``now`` is by the store's clock."""
+        """Remove what is not needed, or only report it; ``now`` is by the clock of the leases."""
         buried: list[int] = []
 
         def leases() -> LeaseStatus:
@@ -138,9 +155,7 @@ class Cleaner:
             clock=self.clock,
             running=self.running,
             leases=leases,
-            wanted=RetentionPolicy(
-                now=self.clock(), older_than=older_than, keep_versions=keep_versions
-            ),
+            wanted=wanted,
         )
         failpoint(_PLANNED)
         parts = [attrs.evolve(report, leases=Swept(sum(buried))), self._forks(plan, report)]

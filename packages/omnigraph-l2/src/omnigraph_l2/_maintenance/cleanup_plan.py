@@ -1,7 +1,8 @@
 """Decide which versions a cleanup deletes, from branches, tags, runs, leases and merge bases.
 
 Invariant: nothing is deleted that a snapshot, a branch, a tag, a run or an active writer may need;
-in doubt a version stays. All versions from the oldest one on which a writer may continue are
+in doubt a version stays. Readers without a lease are covered by what was visible lately, whatever
+the retention is. All versions from the oldest one on which a writer may continue are
 retained without a gap, because Lance compares a write with all versions since its base.
 
 Invariant: heads are read before leases. A lease that is taken later refers to a later head, of
@@ -66,6 +67,8 @@ class RetentionPolicy:
     now: datetime
     older_than: timedelta
     keep_versions: int | None
+    visible_since: datetime
+    """What was visible then or later is read without a lease; by the clock of the files."""
 
 
 @attrs.frozen(kw_only=True)
@@ -330,7 +333,10 @@ def _oldest_needed(
     files = line.files
     if line.is_all_needed:
         return files[0].version
-    found = [_current_at(files, wanted.now - wanted.older_than)]
+    found = [
+        _current_at(files, wanted.now - wanted.older_than),
+        _current_at(files, wanted.visible_since),
+    ]
     if wanted.keep_versions is not None:
         found.append(_nth_newest(line, root, wanted.keep_versions))
     for lease in status.live:

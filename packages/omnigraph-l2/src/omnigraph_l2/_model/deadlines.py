@@ -25,6 +25,7 @@ __all__ = [
     "MIGRATION_SECONDS",
     "OPERATION_SECONDS",
     "SCHEMA_WRITE_SECONDS",
+    "SHORT_READ_SECONDS",
     "TICKET_SECONDS",
     "TURN_SECONDS",
     "check_timeout",
@@ -53,6 +54,8 @@ MIGRATION_SECONDS: Final = 60.0
 """How long a step of a migration is tried beside others."""
 CLEANUP_WAIT_SECONDS: Final = 60.0
 """How long what keeps something from an old version waits until a running cleanup has ended."""
+SHORT_READ_SECONDS: Final = 600.0
+"""How long a head can be read without a lease: a cleanup keeps what was visible since then."""
 
 
 def check_timeout(seconds: object) -> None:

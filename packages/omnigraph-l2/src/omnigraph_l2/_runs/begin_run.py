@@ -82,6 +82,7 @@ class RunCreator:
     ) -> RunRecord:
         run_id = new_ulid()
         native = run_branch(run_id)
+        self.references.take_lease()
         start = self.references.at_head(target)
         try:
             version = fork_natives(self.root, self.log, native, start)
