@@ -267,6 +267,19 @@ _steps = st.one_of(
     ],
     at_once=1,
 )
+@example(  # an edge type that "ours" keeps, of whose nodes the other side has removed one
+    steps=[
+        ("diverge", 0, 0, [(1, 2, 0, 1)], 5, 0),
+        ("write", 0, [(2, 1, 0, 2)]),
+        ("diverge", 0, 2, [(1, 0, 1, 2)], [], 0),
+        ("cross", 1, 0, [], [], 1),
+        ("diverge", 3, 3, [], 3, 1),
+        ("diverge", 2, 1, [(2, 0, 2, 0)], [], 4),
+        ("cross", 1, 3, [], [(1, 1, 1, 0)], 1),
+        ("diverge", 3, 2, [], 8, 2),
+    ],
+    at_once=2,
+)
 @given(steps=st.lists(_steps, min_size=4, max_size=16), at_once=st.sampled_from([1, 2, 65_536]))
 def test_a_repository_follows_the_model(steps: list[Any], at_once: int) -> None:
     """Rows, types, conflicts and parents are those of a plain three-way merge of whole states,

@@ -129,3 +129,17 @@ def test_edges_of_a_type_that_is_a_conflict_itself(repo: Repository) -> None:
     repo.branches.merge("side", strategy="ours")
     assert {"new", "newer"} <= rows(repo, WORKS).keys()
     assert set(rows(repo, COMPANY)) == {"co"}
+
+
+def test_a_type_that_ours_keeps_keeps_its_nodes(repo: Repository) -> None:
+    """Also those of edges that nobody changed: the other side dropped the edges with their type."""
+    put(repo, "main", WORKS, old={"src": "bob", "dst": "co"})
+    repo.branches.merge("main", into="side")
+    repo.evolve(without(WORKS), branch="side")
+    put(repo, "side", KNOWS, ab=None)
+    put(repo, "side", bob=None)
+    put(repo, "main", WORKS, new={"src": "ann", "dst": "co"})
+    repo.branches.merge("side", strategy="ours")
+    assert rows(repo, WORKS).keys() >= {"old", "new"}
+    assert {"ann", "bob"} <= rows(repo, PERSON).keys()
+    assert repo.verify(dangling_edges=True).ok

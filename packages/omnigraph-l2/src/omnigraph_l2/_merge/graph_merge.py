@@ -57,6 +57,8 @@ class GraphMerge:
     resolved: list[MergeConflict] = attrs.field(factory=list)
     clashing: set[str] = attrs.field(factory=set)
     """The types with an unresolved conflict: what becomes of their rows is not decided."""
+    kept_whole: set[str] = attrs.field(factory=set)
+    """The types that the strategy kept as the target has them, whatever the other side did."""
 
     @property
     def favour(self) -> Side | None:
@@ -173,6 +175,7 @@ class GraphMerge:
     def take_side(self, key: str, side: Side) -> bool:
         """Take a type from one side; return whether that changes the decision."""
         if side == "ours":
+            self.kept_whole.add(key)
             new: TableOutcome = TableOutcome.KEEP
         elif key in self.theirs.tables:
             new = TableOutcome.KEEP if _is_same(self.ours, self.theirs, key) else TableOutcome.TAKE

@@ -2,8 +2,9 @@
 
 Invariant: a merge leaves no edge that it brings, and no edge of the target, without its nodes. Only
 changed edges are checked, because the others were complete on both sides, unless a strategy
-resolved them or removed a node that both sides have. A strategy that favours a side takes edge and
-node from that side until no edge dangles. An edge that dangled before stays as it was.
+resolved them, kept their whole type, or removed a node that both sides have. A strategy that
+favours a side takes edge and node from that side until no edge dangles. An edge that dangled before
+stays as it was.
 """
 
 from __future__ import annotations
@@ -142,6 +143,11 @@ class Orphans:
         """Return the edges of the target that stay, and that may have lost a node."""
         ours, decided = self._merge.ours.tables.get(key), self._merge.outcome_of(key)
         if ours is None or not (decided is TableOutcome.KEEP or isinstance(decided, Merged)):
+            return
+        if decided is TableOutcome.KEEP and key in self._merge.kept_whole:
+            # The other side may have none of these edges, so that it could remove any node.
+            for batch in open_pinned(self._merge.root, ours).scan(columns=_COLUMNS):
+                yield pa.Table.from_batches([batch])
             return
         merge = self._merge.row_merge(key)
         with merge.changed_ids(ours) as found:
