@@ -34,7 +34,7 @@ L1, L2, SPARK, TESTING = (
     ROOT / "packages" / f"omnigraph-{name}" for name in ("l1", "l2", "spark", "testing")
 )
 PARALLEL = ("-n", "2", "--dist", "worksteal")
-WAITING = ("-n", "4", "--dist", "worksteal")
+WAITING = ("-n", "4", "--dist", "worksteal", "--durations=15")
 """For two cores: these tests wait for disks, servers and other processes half of the time."""
 
 IN_GROUPS = ("-n", "2", "--dist", "loadgroup")
@@ -161,8 +161,9 @@ def get_chromium(session: nox.Session) -> None:
 @in_environment()
 def spark(session: nox.Session) -> None:
     """Run all tests of omnigraph-spark, and its documents: with Java, in two Spark sessions."""
-    patience = ("-o", "faulthandler_timeout=1800")  # one test starts several JVMs in a row
-    run(session, "pytest", *PARALLEL, *patience, str(SPARK), "-m", "not slow", *session.posargs)
+    # One test starts several JVMs in a row.
+    options = ("-o", "faulthandler_timeout=1800", "--durations=15")
+    run(session, "pytest", *PARALLEL, *options, str(SPARK), "-m", "not slow", *session.posargs)
     if not session.posargs:
         run(session, "pytest", *PARALLEL, "checks/docs", "-m", "spark")
 
