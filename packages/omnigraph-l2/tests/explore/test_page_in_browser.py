@@ -57,6 +57,12 @@ def turn_to(page: Page, panel: str) -> None:
     page.wait(f"document.body.dataset.panel === '{panel}' && {QUIET}")
 
 
+def back_to_main(page: Page) -> None:
+    """Leave an old commit, and wait until nothing moves any more."""
+    page.click("#looking button", "Back to main")
+    page.wait(f"!document.querySelector('#looking .back') && {QUIET}")
+
+
 def expect(page: Page, words: str) -> None:
     """Let the console have what it says of an answer that is an error, and nothing else."""
     assert page.problems
@@ -111,7 +117,7 @@ def test_every_panel(page: Page, url: str, commits: dict[str, str]) -> None:
     turn_to(page, "changes")
     page.wait_for("#panel h2", "first load")
     page.wait_for(".body", "from the old books")
-    page.click("#looking button", "Back to main")
+    back_to_main(page)
     page.wait_for("#panel h2", "Bob is 40")
     own = url if url.startswith("http:") else "file:"
     assert page.requests
@@ -225,7 +231,7 @@ def test_nothing_of_a_repository_runs(
             page.wait_for(".opener")
             page.run("document.querySelectorAll('.opener').forEach((each) => each.click())")
             page.wait(f"{QUIET} && document.querySelector('table.rows')")
-        page.click("#looking button", "Back to main")
+        back_to_main(page)
         for panel in ("tables", "rows", "schema", "verify"):
             turn_to(page, panel)
             if panel == "rows":
