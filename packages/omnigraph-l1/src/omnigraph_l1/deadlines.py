@@ -76,7 +76,7 @@ DELETE_SECONDS: Final = 10.0
 """The longest request that removes a tombstone of a ref."""
 
 LOCK_SECONDS: Final = 15.0
-"""How long to wait for the lock of a ref on local disk. It is held for milliseconds;
+"""How long to wait for the lock of a directory of refs on local disk. It is held for milliseconds;
 a holder that takes longer was stopped, or its disk hangs."""
 RESTORE_SECONDS: Final = 30.0
 """How long a restore is tried again while other commits keep coming first."""

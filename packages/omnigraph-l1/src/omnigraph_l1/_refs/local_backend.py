@@ -5,14 +5,9 @@ Invariants of the refs:
 * A document is written to the side, flushed, and only then given its name, by ``rename`` or, where
   nothing may stand there yet, by ``link``: a reader, who takes no lock, sees the old document or
   the new one, whole, whatever dies.
-* A document is replaced or removed only by the holder of the lock of its own file, who found after
-  it got the lock that the file still has the name, and that it is the expected one. Its change is
-  the last thing that it does: then another file has the name, with a lock of its own. ``link`` is
-  a compare-and-set by itself, so that creating takes no lock.
-* So a process that is stopped in the middle of a change blocks changes of that one document, and
-  nothing else.
-* A writer holds the lock of its file at the side. One whose lock is free was left by a writer
-  that was killed, and the next writer in the directory removes it.
+* Comparing and writing happen under one lock for the directory (``directory_lock``).
+* Files at the side exist only while that lock is held. Its holder therefore knows that each
+  one it finds there was left by a writer that was killed, and removes it.
 * With ``durability="full"`` a change that was acknowledged survives a power cut: the file was
   flushed before it got its name, and the directory before the call returns. One that is visible
   but could not be flushed is ``ReplyLost``, never an error that says "not done".
@@ -44,8 +39,6 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
-import attrs
-
 from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost, Stored
 from omnigraph_l1._refs.ref_document import SUFFIX, digest
 from omnigraph_l1._storage.contained_paths import (
@@ -56,7 +49,7 @@ from omnigraph_l1._storage.contained_paths import (
 from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
 from omnigraph_l1._storage.stored_objects import sync_directories, sync_with_parents
 from omnigraph_l1._text_encoding import new_ulid
-from omnigraph_l1.deadlines import LOCK_SECONDS, wait_seconds
+from omnigraph_l1.deadlines import LOCK_SECONDS
 from omnigraph_l1.errors import StorageError, StoreUnavailable, UnsafeStore
 from omnigraph_l1.failpoints import declare, failpoint
 
@@ -75,14 +68,6 @@ _STAGED = declare("refs.local.staged", "The document is whole, flushed, and at t
 _NAMED = declare("refs.local.named", "The document has its name; the lock is still held.")
 _REMOVED = declare("refs.local.removed", "The document is removed; the lock is still held.")
 _SETTLED = declare("refs.local.settled", "The change is flushed, and about to be acknowledged.")
-
-
-@attrs.define
-class _Progress:
-    """How far a change came, for the error that says whether it may have happened."""
-
-    tried: bool = False
-    visible: bool = False
 
 
 class LocalBackend:
@@ -113,66 +98,45 @@ class LocalBackend:
         return Stored(data, digest(data))
 
     def write(self, file_name: str, data: bytes, expected: str | None) -> str:
-        """Put the new document in place if the one that is there is the expected one."""
+        """Compare, then put the new document in place, under the lock."""
         target = self._directory / file_name
-        progress = _Progress()
+        tried = named = False
         try:
             self._make_directory()
-            aside = self._clear_side()
-            with contextlib.ExitStack() as held:
-                if expected is not None:
-                    held.enter_context(self._lock_document(file_name, expected))
-                side = held.enter_context(self._write_to_the_side(aside, data))
-                failpoint(_STAGED)
-                progress.tried = True
-                if expected is None:
-                    self._create(side, target)
-                else:
-                    side.rename(target)
-                progress.visible = True
-                failpoint(_NAMED)
+            with directory_lock(self._directory / _LOCK, patience=self._patience):
+                failpoint(_LOCKED)
+                self._compare(file_name, expected)
+                side = self._write_to_the_side(data)
+                try:
+                    failpoint(_STAGED)
+                    tried = True
+                    _give_name(side, target, replace=expected is not None)
+                    named = True
+                    failpoint(_NAMED)
+                finally:
+                    with contextlib.suppress(OSError):
+                        side.unlink()
             self._settle()
         except OSError as error:
-            raise self._to_write_error(error, progress) from error
+            raise self._to_write_error(error, tried=tried, visible=named) from error
         return digest(data)
 
     def remove(self, file_name: str, expected: str) -> None:
-        """Remove the document if it is the expected one."""
-        progress = _Progress()
+        """Compare, then remove the file, under the lock."""
+        removed = False
         try:
             self._check_directory()
-            with self._lock_document(file_name, expected):
+            if not self._directory.is_dir():
+                raise ConditionFailed
+            with directory_lock(self._directory / _LOCK, patience=self._patience):
+                failpoint(_LOCKED)
+                self._compare(file_name, expected)
                 (self._directory / file_name).unlink()
-                progress.visible = True
+                removed = True
                 failpoint(_REMOVED)
             self._settle()
         except OSError as error:
-            raise self._to_write_error(error, progress) from error
-
-    @contextlib.contextmanager
-    def _lock_document(self, file_name: str, expected: str) -> Iterator[None]:
-        """Hold the lock of the file that has this name, and raise if it is not as expected."""
-        with contextlib.ExitStack() as held:
-            patience = min(self._patience, wait_seconds(self._patience))
-            try:
-                held.enter_context(_lock(self._directory / file_name, os.O_RDWR, patience))
-            except (FileNotFoundError, NotADirectoryError):
-                raise ConditionFailed from None
-            failpoint(_LOCKED)
-            self._compare(file_name, expected)
-            yield
-
-    def _create(self, side: Path, target: Path) -> None:
-        try:
-            os.link(side, target)
-        except FileExistsError:
-            raise ConditionFailed from None
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            with directory_lock(self._directory / _LOCK, patience=self._patience):
-                self._compare(target.name, None)
-                side.rename(target)
+            raise self._to_write_error(error, tried=removed, visible=removed) from error
 
     def marks(self) -> dict[str, str | None]:
         """Return the files of refs; none if the directory does not exist."""
@@ -212,22 +176,17 @@ class LocalBackend:
         if (None if found is None else found.token) != expected:
             raise ConditionFailed
 
-    def _clear_side(self) -> Path:
-        """Return the folder at the side, without files of the dead.
-
-        Before a document is locked: it may be such a file, if its creator died before it had
-        removed the other name.
-        """
+    def _write_to_the_side(self, data: bytes) -> Path:
+        """Write a file that has no name of a ref yet, and remove what the dead left there."""
         aside = self._directory / _SIDE
         check_directories(self._directory, [_SIDE])
         aside.mkdir(exist_ok=True)
-        _sweep(aside)
-        return aside
-
-    @contextlib.contextmanager
-    def _write_to_the_side(self, aside: Path, data: bytes) -> Iterator[Path]:
-        """Write a file that has no name of a ref yet, and hold its lock: its writer is alive."""
-        side, descriptor = _new_file(aside)
+        with os.scandir(aside) as left:
+            for entry in left:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(entry.path)  # noqa: PTH108
+        side = aside / new_ulid()
+        descriptor = os.open(side, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             half = len(data) // 2
             _write_all(descriptor, data[:half])
@@ -235,11 +194,13 @@ class LocalBackend:
             _write_all(descriptor, data[half:])
             if self._flush:
                 os.fsync(descriptor)
-            yield side
-        finally:
+        except BaseException:
             with contextlib.suppress(OSError):
                 side.unlink()
-            _release(descriptor)
+            raise
+        finally:
+            os.close(descriptor)
+        return side
 
     def _check_directory(self) -> None:
         below = self._directory.relative_to(self._root).as_posix()
@@ -267,13 +228,12 @@ class LocalBackend:
             self._parents_flushed = True
         failpoint(_SETTLED)
 
-    def _to_write_error(self, error: OSError, progress: _Progress) -> Exception:
+    def _to_write_error(self, error: OSError, *, tried: bool, visible: bool) -> Exception:
         failure = self._failure(error)
-        if progress.visible:
+        if visible:
             return ReplyLost(failure, look=False)
         # A file server may have renamed, and lost its reply.
-        maybe_done = progress.tried and failure_kind(error) in _MAYBE_DONE
-        return ReplyLost(failure) if maybe_done else failure
+        return ReplyLost(failure) if tried and failure_kind(error) in _MAYBE_DONE else failure
 
     def _failure(self, error: OSError) -> StorageError:
         return to_storage_error(error, str(self._directory))
@@ -293,32 +253,19 @@ def _mark(facts: os.stat_result) -> str | None:
     return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
 
 
-def _new_file(folder: Path) -> tuple[Path, int]:
-    """Make a file of which this process holds the lock, so that a sweep leaves it alone."""
-    while True:
-        path = folder / new_ulid()
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        _held.add(descriptor)
-        try:
-            if _try_lock(descriptor, path) and _is_same_file(path, descriptor):
-                return path, descriptor
-        except BaseException:
-            _release(descriptor)
+def _give_name(side: Path, target: Path, *, replace: bool) -> None:
+    if replace:
+        side.rename(target)
+        return
+    try:
+        os.link(side, target)
+    except FileExistsError:
+        # A program that does not use the lock wrote it.
+        raise ConditionFailed from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
             raise
-        _release(descriptor)  # a sweep came in between, and removes it
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the files of writers that were killed: no process holds their locks."""
-    with os.scandir(folder) as left:
-        for entry in left:
-            with contextlib.suppress(FileNotFoundError, ConditionFailed):
-                descriptor = _open_lock(Path(entry.path), os.O_RDWR)
-                try:
-                    if _try_lock(descriptor, folder):
-                        os.unlink(entry.path)  # noqa: PTH108
-                finally:
-                    _release(descriptor)
+        side.rename(target)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -344,18 +291,10 @@ os.register_at_fork(after_in_child=_close_in_child)
 @contextlib.contextmanager
 def directory_lock(path: Path, *, patience: float) -> Iterator[None]:
     """Hold the lock whose file is ``path``. Its directory must be there."""
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(_lock(path, os.O_RDWR | os.O_CREAT, patience))
-        except OSError as error:
-            raise to_storage_error(error, str(path.parent)) from error
-        yield
-
-
-@contextlib.contextmanager
-def _lock(path: Path, flags: int, patience: float) -> Iterator[None]:
-    """Hold the lock of the file that has a name at the time when the lock is granted."""
-    descriptor = _acquire(path, flags, time.monotonic() + patience, patience)
+    try:
+        descriptor = _acquire(path, time.monotonic() + patience, patience)
+    except OSError as error:
+        raise to_storage_error(error, str(path.parent)) from error
     made_in = os.getpid()
     try:
         yield
@@ -369,8 +308,7 @@ def _lock(path: Path, flags: int, patience: float) -> Iterator[None]:
 
 def locks_exclude(path: Path) -> bool:
     """Return whether a second lock is refused while a first is held, by whatever process."""
-    flags = os.O_RDWR | os.O_CREAT
-    first, second = _open_lock(path, flags), _open_lock(path, flags)
+    first, second = _open_lock(path), _open_lock(path)
     try:
         return not (_try_lock(first, path) and _try_lock(second, path))
     finally:
@@ -378,21 +316,15 @@ def locks_exclude(path: Path) -> bool:
         _release(second)
 
 
-def _open_lock(path: Path, flags: int) -> int:
-    try:
-        descriptor = open_contained(path, flags)
-    except PermissionError:
-        if flags & os.O_CREAT:
-            raise
-        # It is another user's, and can be replaced all the same. Some file servers refuse this.
-        descriptor = open_contained(path, os.O_RDONLY)
+def _open_lock(path: Path) -> int:
+    descriptor = open_contained(path, os.O_RDWR | os.O_CREAT)
     _held.add(descriptor)
     return descriptor
 
 
-def _acquire(path: Path, flags: int, deadline: float, patience: float) -> int:
+def _acquire(path: Path, deadline: float, patience: float) -> int:
     while True:
-        descriptor = _open_lock(path, flags)
+        descriptor = _open_lock(path)
         try:
             held = _try_lock(descriptor, path) or _wait(
                 descriptor, path, deadline - time.monotonic()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from heapq import merge
 from typing import Final
@@ -33,7 +33,7 @@ from omnigraph_l2._commit.leases import Leases, Pin
 from omnigraph_l2._commit.publisher import ManifestBatchPublisher, PublishBackend, WriteStatus
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate_errors, translate_table_errors
-from omnigraph_l2._model.deadlines import COMMIT_SECONDS, POINTER_SECONDS, wait_seconds
+from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import BranchPointers, is_owned_by
@@ -157,7 +157,6 @@ class BranchSession:
         self._log = log
         self._leases = leases
         self._upkeep = ManifestUpkeep(log)
-        self._is_local = root.storage.location.is_local
         self._log_lag = 1 if log_each_commit else LOG_LAG
         self._logged_through = -LOG_LAG
         """So low that the first publish completes what a writer before may have left."""
@@ -416,8 +415,7 @@ class BranchSession:
 
     def _after_publish(self, loaded: Loaded) -> None:
         try:
-            with within(POINTER_SECONDS) if self._is_local else nullcontext():
-                self._advance_pointer(loaded.state)
+            self._advance_pointer(loaded.state)
             failpoint(_POINTED)
             if loaded.state.last_sequence - self._logged_through >= self._log_lag:
                 self._log.complete(loaded.state)

@@ -26,7 +26,6 @@ __all__ = [
     "LOG_APPEND_SECONDS",
     "MIGRATION_SECONDS",
     "OPERATION_SECONDS",
-    "POINTER_SECONDS",
     "SCHEMA_WRITE_SECONDS",
     "SHORT_READ_SECONDS",
     "TICKET_SECONDS",
@@ -53,8 +52,6 @@ SCHEMA_WRITE_SECONDS: Final = 30.0
 """The same for an empty version of a table with other columns."""
 LOG_APPEND_SECONDS: Final = 30.0
 """How long an append to the log or to the registry of runs is tried beside others."""
-POINTER_SECONDS: Final = 1.0
-"""How long a publish on local disk, which has happened, waits to advance the pointer."""
 MIGRATION_SECONDS: Final = 60.0
 """How long a step of a migration is tried beside others."""
 CLEANUP_WAIT_SECONDS: Final = 60.0
