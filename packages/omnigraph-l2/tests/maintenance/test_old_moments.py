@@ -109,6 +109,31 @@ def test_it_is_written_while_a_cleanup_is_at_work(
     assert repo.verify().ok
 
 
+def test_an_old_commit_is_merged_while_a_cleanup_is_at_work(
+    repo: Repository, another: Repository
+) -> None:
+    """What it would bring is about to be removed: the merge waits, and is refused."""
+    repo.branches.create("side")
+    old = overwritten(repo)
+    cleaner = Cleaner(repo, "planned")
+
+    def handler(name: str) -> None:
+        if name == "l2.lease.renewed" and threading.current_thread() is not cleaner:
+            cleaner.go_on()  # the merge has come to where it waits
+        cleaner.passes(name)
+
+    with failpoints.handling(handler):
+        cleaner.begin()
+        try:
+            with pytest.raises(SnapshotExpired):
+                another.branches.merge(old, into="side")
+        finally:
+            cleaner.go_on()
+            cleaner.join(_DEADLINE)
+    assert cleaner.removed
+    assert repo.verify().ok
+
+
 @pytest.mark.parametrize("what", ["tag", "branch"])
 def test_a_cleanup_while_it_is_made(repo: Repository, another: Repository, what: str) -> None:
     """What is written before the cleanup begins is seen by it; what comes after is refused."""

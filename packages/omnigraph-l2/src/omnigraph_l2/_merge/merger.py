@@ -150,6 +150,9 @@ class Merger:
         other = _Other(
             hold=hold, named=f"{source!r}", state=revision.state(), parent=theirs, bases=bases
         )
+        if not dry_run:
+            # A cleanup at work may not know that versions older than a head are needed again.
+            self.references.check_retained(revision)
         with self._translate_removal(revision):
             return self._merge(other, author, dry_run=dry_run)
 
