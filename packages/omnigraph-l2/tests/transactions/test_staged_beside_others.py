@@ -133,13 +133,24 @@ def test_a_staged_delete_of_a_row_that_others_changed(repo: Repository, others: 
 
 
 def test_a_row_that_two_delete(repo: Repository) -> None:
-    """Both wanted it gone, and it is."""
+    """The second is refused: where a row is gone, another may have its id."""
     add(repo, "c", "d")
-    with repo.transaction() as tx:
+    with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
         tx.change_staged(PERSON, deletes(tx, PERSON, ["c", "d"]))
         with repo.transaction() as other:
             other.change_staged(PERSON, deletes(other, PERSON, ["c"]))
-    assert ids(repo, PERSON) == ["a", "b"]
+    assert ids(repo, PERSON) == ["a", "b", "d"]
+
+
+def test_a_row_that_was_replaced_by_another_of_its_id(repo: Repository) -> None:
+    """A delete of the one does not count as a delete of the other."""
+    add(repo, "c", "d")
+    with pytest.raises(ExpectedVersionMismatch), repo.transaction() as tx:
+        tx.change_staged(PERSON, deletes(tx, PERSON, ["c"]))
+        with repo.transaction() as other:
+            other.delete(KNOWS, "true")
+            other.overwrite(PERSON, [{"id": name, "age": 7} for name in "abc"])
+    assert everything(repo)["c"]["age"] == 7
 
 
 def _facts(repo: Repository) -> list[dict[str, Any]]:

@@ -399,7 +399,7 @@ class Table:
         return row_changes.stage_changed(self._pinned, written, key=key)
 
     def rebase_changes(self, written: WrittenChanges) -> WrittenChanges:
-        """Return the same for this version. If they only delete, rows may be gone already."""
+        """Return the same for this version, or raise as ``rebase`` does."""
         return change_rebase.rebase_changes(self._pinned, written)
 
     def rebase(self, staged: Staged) -> Staged:

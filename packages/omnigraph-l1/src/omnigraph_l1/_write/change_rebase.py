@@ -76,14 +76,16 @@ def rebase(pinned: PinnedDataset, staged: Staged) -> Staged:
 
 
 def rebase_changes(pinned: PinnedDataset, written: WrittenChanges) -> WrittenChanges:
-    """Return the same changes for the pinned version. What is only deleted may be gone already."""
+    """Return the same changes for the pinned version.
+
+    A row that is gone is a conflict, though it was to be deleted: another may have its id by now.
+    """
     written = require_kind(written, WrittenChanges, location=pinned.location)
     if fits(pinned, [written]):
         return written
     check_origin(pinned, written, columns_of(pinned.dataset.lance_schema))
     before = at_version(pinned, written.version)
-    only_deletes = not written.rows_updated
-    marks, lost = _move(before, pinned, written.marked, may_be_gone=only_deletes)
+    marks, lost = _move(before, pinned, written.marked)
     if lost:
         raise _conflict(pinned, "change", written.version, lost)
     deleted = sum(each.rows for each in marks) - written.rows_updated
@@ -106,8 +108,6 @@ def _move(
     before: PinnedDataset,
     after: PinnedDataset,
     marked: Sequence[Marked],
-    *,
-    may_be_gone: bool = False,
 ) -> tuple[list[Marked], int]:
     """Return the marks of the same rows in a later version, and how many rows stand in the way."""
     files, files_now = fragment_files(before), fragment_files(after)
@@ -130,7 +130,7 @@ def _move(
     wanted = np.concatenate(displaced)
     known = {each.data for each in files.values()}
     new = [number for data, number in there.items() if data not in known]
-    found, lost = _find_rows(before, after, wanted, new, may_be_gone=may_be_gone)
+    found, lost = _find_rows(before, after, wanted, new)
     if lost:
         return [], lost
     return [*kept, *mark_addresses(after, np.concatenate([*addresses, found]))], 0
@@ -141,8 +141,6 @@ def _find_rows(
     after: PinnedDataset,
     wanted: Addresses,
     new: Sequence[int],
-    *,
-    may_be_gone: bool,
 ) -> tuple[Addresses, int]:
     """Find rows by their ids in new fragments; return their addresses, and how many changed."""
     if not len(wanted):
@@ -155,7 +153,7 @@ def _find_rows(
         mine[:, _ROW_ID], theirs[:, _ROW_ID], assume_unique=True, return_indices=True
     )
     same = (mine[own, _CHANGED] == theirs[others, _CHANGED]) & (mine[own, _CHANGED] > 0)
-    lost = int((~same).sum()) + (0 if may_be_gone else len(wanted) - len(own))
+    lost = int((~same).sum()) + len(wanted) - len(own)
     return theirs[others[same], _AT], lost
 
 
