@@ -12,12 +12,7 @@ import pytest
 from layout import PACKAGES, ROOT, modules_of
 
 _LONGEST = 600
-_FACADES = frozenset(
-    {
-        "packages/omnigraph-l1/src/omnigraph_l1/_table/table.py",
-        "packages/omnigraph-l2/src/omnigraph_l2/_api/repository.py",
-    }
-)
+_FACADES = frozenset({"packages/omnigraph-l2/src/omnigraph_l2/_api/repository.py"})
 """Modules that may be longer: the classes that users work with, whose methods only delegate."""
 
 _MOST_IN_A_FOLDER = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ from branchwork import delete_side, fill_with_branch, race_to_write_or_delete
 from forced_order import meanwhile
 from racing import race
 from sizes import sized
-from small_graph import PERSON, append, people
+from small_graph import PERSON, SCHEMA, append, people
 
 from omnigraph_l2 import GraphSchema, NodeType, Repository, Run
 from omnigraph_l2.errors import UnknownBranch
 from omnigraph_l2.reports import Severity
-from omnigraph_testing import AtPoint, Crash
+from omnigraph_testing import AtPoint, Crash, FaultyS3
 
 pytestmark = pytest.mark.integration
 
@@ -96,6 +97,27 @@ def test_a_commit_that_is_late(local: Repository, other: Repository) -> None:
     ):
         append(local, "eve", branch="side")
     assert people(local, tag="v1") == "ann bob dan"
+
+
+def test_a_commit_that_lands_where_the_branch_was(faulty_s3: FaultyS3) -> None:
+    """Its write is on its way while the branch goes with all its versions: nothing refuses it."""
+    where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    with (
+        Repository.init(where, SCHEMA, options) as writer,
+        Repository.open(where, options) as deleter,
+    ):
+        writer.branches.create("side")
+        known = append(writer, "ann", branch="side")
+        versions = "*/__manifest/tree/side.*/_versions/*"
+        with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=versions) as held:
+            late = pool.submit(append, writer, "bob", branch="side")
+            held.wait()
+            deleter.branches.delete("side")
+            held.release()
+            with pytest.raises(UnknownBranch):
+                late.result(60)
+        assert writer.commit(known.graph_commit_id) == known
+        assert deleter.verify().ok
 
 
 @pytest.mark.parametrize("who", ["writer", "deleter", "creator", "cleaner"])

@@ -25,6 +25,7 @@ from omnigraph_l2.errors import (
     CorruptRepository,
     LeaseLost,
     SnapshotExpired,
+    TransactionClosed,
     UsedAfterFork,
 )
 from omnigraph_testing import Answer, FaultyS3, Rule
@@ -253,6 +254,25 @@ def test_a_handle_that_is_closed_while_it_publishes(
         local.branches.merge("main", "side")
     assert people(another_local, "side") == "b"
     assert another_local.verify().ok
+
+
+def test_a_writer_that_begins_while_its_handle_is_closed(
+    local: Repository, another_local: Repository
+) -> None:
+    """The lease is gone, and the handle does not say yet that it is closed: nothing is written."""
+    append(local, "a")
+    began: list[str] = []
+
+    def act() -> None:
+        try:
+            append(local, "b")
+        except (LeaseLost, TransactionClosed) as error:
+            began.append(type(error).__name__)
+
+    with meanwhile("refs.local.removed", act):
+        local.close()
+    assert began
+    assert people(another_local) == "a"
 
 
 def test_a_store_that_takes_no_lease(faulty_s3: FaultyS3) -> None:

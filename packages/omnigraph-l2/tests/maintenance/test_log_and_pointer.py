@@ -8,11 +8,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from small_graph import append
+from small_graph import SCHEMA, append
 from upkeepwork import append_and_die
 
 from omnigraph_l1 import Table
 from omnigraph_l2 import Repository
+from omnigraph_testing import Answer, FaultyS3, Rule
 
 
 def logged(repo: Repository) -> set[str]:
@@ -66,6 +67,23 @@ def test_it_can_be_completed_with_each_commit(local: Repository) -> None:
         for number in range(3):
             append(repo, f"p{number}")
             assert logged(repo) == published(repo)
+
+
+def test_the_log_is_completed_though_the_pointer_cannot_be_moved(faulty_s3: FaultyS3) -> None:
+    """One of both failing does not keep the other from being done; the next one moves it."""
+    where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    Repository.init(where, SCHEMA, options).close()
+    with Repository.open(where, options, log_each_commit=True) as repo:
+        faulty_s3.inject(Rule(Answer(403), "PUT", key="*/_refs/branches/main.json"))
+        for number in range(3):
+            append(repo, f"p{number}")
+        table = Table.open(f"{where}/_graph_commits.lance", storage_options=options)
+        found = table.read(columns=["graph_commit_id"])["graph_commit_id"].to_pylist()
+        assert set(found) == published(repo)
+        assert repo.branches.list()[0].head_commit_id != repo.log()[0].graph_commit_id
+        faulty_s3.clear()
+        append(repo, "last")
+        assert repo.branches.list()[0].head_commit_id == repo.log()[0].graph_commit_id
 
 
 def test_optimizing_advances_the_pointer(local: Repository) -> None:

@@ -91,3 +91,18 @@ def test_a_process_that_was_stopped_while_it_moved_a_pointer(
     assert tx.commit is not None
     assert repo.branches.list()[0].head_commit_id == tx.commit.graph_commit_id
     assert repo.verify().ok
+
+
+def test_work_within_work_does_not_wait_for_its_own_threads(repo: Repository) -> None:
+    """More pieces than threads, each of which has pieces again: a fence of many branches does."""
+    done: list[int] = []
+
+    def outer(number: int) -> int:
+        return sum(repo._root.at_once(lambda each: each, range(number)))
+
+    worker = threading.Thread(
+        target=lambda: done.extend(repo._root.at_once(outer, range(20))), daemon=True
+    )
+    worker.start()
+    worker.join(30)
+    assert done == [sum(range(number)) for number in range(20)]

@@ -18,6 +18,7 @@ removes those that are old enough that no delayed request can be on its way.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
@@ -166,6 +167,15 @@ def probe_store_once(storage: Storage) -> None:
     with _probing:
         if _store_of(storage) not in _honest:
             StoreBackend(storage).probe()
+
+
+def _unlock_in_child() -> None:
+    """Make a new lock: a thread that holds the old one is not there to release it."""
+    global _probing  # noqa: PLW0603 - a lock cannot be reset
+    _probing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def _store_of(storage: Storage) -> Hashable:

@@ -286,15 +286,8 @@ class Table:
         """Read the rows whose key is one of these values, through an index where there is one."""
         return row_reader.find(self._pinned, key, values, columns=columns, fragments=fragments)
 
-    def matches_by_index(
-        self,
-        filter: str,  # noqa: A002
-        most: int,
-    ) -> dict[int, int] | None:
-        """Count the rows of each fragment that match, where an index serves the filter.
-
-        None if none does, or where more rows match than ``most``.
-        """
+    def matches_by_index(self, filter: str, most: int) -> dict[int, int] | None:  # noqa: A002
+        """Count the matches in each fragment; None without an index, or for more than ``most``."""
         return row_reader.matches_by_index(self._pinned, filter, most)
 
     def count(self, filter: str | None = None) -> int:  # noqa: A002
@@ -467,9 +460,7 @@ class Table:
     def fence(self, *, schema_metadata: Mapping[str, str] | None = None) -> Commit:
         """Commit a version with the same rows, so that merges on older versions are refused.
 
-        No ``cas_merge`` and no compaction that was based on a version before it lands after it,
-        whatever its rows. It is refused itself where rows have changed since its base. Metadata of
-        the schema may change with it, and is then seen by all that is written later.
+        It is refused itself if rows have changed since its base. Metadata of the schema may change.
         """
         return _to_commit(schema_changes.fence(self._pinned, schema_metadata=schema_metadata or {}))
 

@@ -62,7 +62,11 @@ def add_columns(pinned: PinnedDataset, fields: Sequence[pa.Field]) -> CommitResu
 
 
 def fence(pinned: PinnedDataset, *, schema_metadata: _Values) -> CommitResult:
-    """Commit a version with the same rows and columns, which lists all fragments again."""
+    """Commit a version with the same rows and columns, which lists all fragments again.
+
+    Lance refuses each merge and each compaction that was based on a version before it, whatever its
+    rows. Metadata of the schema that changes here is therefore seen by all that is written later.
+    """
     pinned.check_not_stale()
     _refuse(pinned, _problems_of_annotations(pinned.dataset.schema, schema_metadata, {}))
     with translate_errors(pinned.location):

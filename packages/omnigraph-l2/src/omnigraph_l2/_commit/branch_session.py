@@ -36,6 +36,7 @@ from omnigraph_l2._errors.translating import translate_errors, translate_table_e
 from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
+from omnigraph_l2._store.archived_commits import ArchivedCommits
 from omnigraph_l2._store.branch_registry import BranchPointers, is_owned_by
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.manifest_store import (
@@ -173,6 +174,8 @@ class BranchSession:
                 find_published=self._find_published,
                 operation=self.find_operation,
                 load_publish_state=self.load_publish_state,
+                is_gone_after=self._is_gone_after,
+                is_archived=self._is_archived,
                 after_publish=self._after_publish,
             ),
         )
@@ -393,12 +396,12 @@ class BranchSession:
             self._advance_pointer(made.state)
         return made is not None
 
-    def _advance_pointer(self, state: CatalogState) -> None:
+    def _advance_pointer(self, state: CatalogState) -> bool:
+        """Let the pointer name the head; return False if there was none of this branch."""
         head = state.head
-        if head is not None:
-            self._pointers.advance(
-                self.name, self.native, state.version, head.commit.graph_commit_id
-            )
+        return head is not None and self._pointers.advance(
+            self.name, self.native, state.version, head.commit.graph_commit_id
+        )
 
     def _parent(self, state: CatalogState) -> Published | None:
         logged = self._log.head(self.native, until=state.version)
@@ -413,16 +416,32 @@ class BranchSession:
         found = self._log.find(commit_id, self.native)
         return None if found is None else Published(0, found)
 
-    def _after_publish(self, loaded: Loaded) -> None:
-        try:
-            self._advance_pointer(loaded.state)
+    def _is_gone_after(self, loaded: Loaded) -> bool:
+        """Advance the pointer to a publish; return whether the branch was deleted by then."""
+        is_there = False
+        with self._emit_failure():
+            is_there = self._advance_pointer(loaded.state)
             failpoint(_POINTED)
+        return self.native is not None and not is_there and self._is_gone()
+
+    def _is_archived(self, commit_id: str) -> bool:
+        return ArchivedCommits(self._root).find(commit_id) is not None
+
+    def _after_publish(self, loaded: Loaded) -> None:
+        """Do what follows a publish: each step though the one before it has failed."""
+        with self._emit_failure():
             if loaded.state.last_sequence - self._logged_through >= self._log_lag:
                 self._log.complete(loaded.state)
                 self._logged_through = loaded.state.last_sequence
+        with self._emit_failure():
             compacted = self._upkeep.after(loaded)
             if compacted is not None:
                 self.catalog.moved_to(compacted)
+
+    @contextmanager
+    def _emit_failure(self) -> Iterator[None]:
+        try:
+            yield
         except OmniGraphError as error:
             emit(
                 "after_publish_failed",

@@ -90,7 +90,8 @@ def expire(root: RepositoryRoot, expired: Sequence[Ref], fence: Callable[[], Non
 def is_being_cleaned(root: RepositoryRoot, now: datetime, fence: Callable[[], None]) -> bool:
     """Return whether a cleanup is running; ``now`` is by the store's clock.
 
-    A cleanup whose lease expired finds its lease gone if it wakes up, and removes nothing more.
+    A cleanup whose lease expired finds its lease gone if it wakes up. It hands nothing more to
+    Lance then; what it had handed over before is removed all the same.
     """
     found = read_lease_status(root, now)
     stopped = [

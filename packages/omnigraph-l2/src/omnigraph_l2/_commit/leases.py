@@ -220,6 +220,8 @@ class Leases:
             else:
                 self._start_heartbeat()
         with self._lock:
+            if writes and self._ref is None:
+                raise LeaseLost(location=self._root.location, seconds=0)  # it is being closed
             hold = Pin(
                 self,
                 floors={name: read.last for name, read in self._known().items()},

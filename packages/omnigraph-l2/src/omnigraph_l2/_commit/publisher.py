@@ -12,7 +12,9 @@ the leader of a group ends its own commit only; another caller leads on for the 
 
 Invariant: the deletion of a branch begins with a row that takes the next sequence number, written
 as a commit is. So it is ordered with the commits: those before it are known when the branch is
-archived, and none is acknowledged after it.
+archived, and none is acknowledged after it. Once the versions of the branch are removed, nothing in
+the store refuses a write that is still on its way; so the pointer, which goes before them, must be
+there after each write.
 
 Invariant: after a fence no commit lands that was checked before it. What was prepared on an older
 state is refused, and its pin is checked on the state that has the fence.
@@ -78,8 +80,12 @@ class PublishBackend:
     """Return the commit of an operation, by its digest, if it was done."""
     load_publish_state: Callable[[], Loaded]
     """Read the newest state, migrated, of the branch that is meant; raise if it must not change."""
+    is_gone_after: Callable[[Loaded], bool]
+    """Advance the pointer to what was written; return whether the branch was deleted by then."""
+    is_archived: Callable[[str], bool]
+    """Return whether a commit of a deleted branch is known."""
     after_publish: Callable[[Loaded], None]
-    """Called after each write, while others wait: pointers, log, upkeep. Must not raise."""
+    """Called after each write, while others wait: log and upkeep. Must not raise."""
 
 
 @attrs.define(eq=False)
@@ -226,7 +232,7 @@ class ManifestBatchPublisher:
                     state = base.state
                     rose = sequence_before is None or state.last_taken > sequence_before
                     for each in batch:
-                        self._resolve_uncertainty(each, state, location, refusal, rose=rose)
+                        self._resolve_uncertainty(each, base, location, refusal, rose=rose)
                     batch = [each for each in batch if not each.is_done]
                     if state.closed_at:
                         gone = UnknownBranch(location=location, branch=self._catalog.name)
@@ -247,18 +253,17 @@ class ManifestBatchPublisher:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _resolve_uncertainty(
-        self, each: PendingCommit, state: CatalogState, location: str, refusal: str, *, rose: bool
+        self, each: PendingCommit, base: Loaded, location: str, refusal: str, *, rose: bool
     ) -> None:
         """Find out whether an earlier attempt of a caller succeeded, before any other check."""
         if not each.attempts:
             return
-        commit_id = each.intent.graph_commit_id
+        state, commit_id = base.state, each.intent.graph_commit_id
         own = state.commit(commit_id)
         if own is None and each.status.uncertain_sequence is not None:
             own = self._find_dropped_commit(commit_id, each.status.uncertain_sequence, state)
         if own is not None:
-            each.result = own
-            each.status.resolve(own)
+            self._accept(each, own, location, is_gone=self._backend.is_gone_after(base))
             return
         taken = state.last_taken
         if each.status.uncertain_sequence is not None and taken >= each.status.uncertain_sequence:
@@ -354,12 +359,32 @@ class ManifestBatchPublisher:
             # After so long, versions in between may have been cleaned up: trust only the newest.
             loaded = self._catalog.refresh()
         failpoint(_VISIBLE)
+        return self._accept_written(loaded, planned, location)
+
+    def _accept_written(
+        self, loaded: Loaded, planned: list[tuple[PendingCommit, Plan]], location: str
+    ) -> str:
+        """Take what a write has made visible; return why not, or an empty string."""
+        is_gone = self._backend.is_gone_after(loaded)
         for each, _ in planned:
-            each.result = loaded.state.commit(each.intent.graph_commit_id)
-            if each.result is not None:
-                each.status.resolve(each.result)
+            found = loaded.state.commit(each.intent.graph_commit_id)
+            if found is not None:
+                self._accept(each, found, location, is_gone=is_gone)
+        if is_gone:
+            return ""
         self._backend.after_publish(loaded)
         return "" if all(each.result for each, _ in planned) else "the write is not to be seen"
+
+    def _accept(
+        self, each: PendingCommit, found: Published, location: str, *, is_gone: bool
+    ) -> None:
+        """Take what was written as the result, unless it landed where a deleted branch was."""
+        if is_gone and not self._backend.is_archived(found.commit.graph_commit_id):
+            each.status.uncertain_sequence = None
+            each.failure = UnknownBranch(location=location, branch=self._catalog.name)
+            return
+        each.result = found
+        each.status.resolve(found)
 
     def _compare_and_set(self, base: Loaded, rows: list[ManifestRow], write_id: str) -> Loaded:
         """Write rows onto a state. This is the only place that does."""

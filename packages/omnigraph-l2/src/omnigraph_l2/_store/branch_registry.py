@@ -168,19 +168,20 @@ class BranchPointers:
 
     def advance(
         self, name: str, native_branch: str | None, version: int, commit_id: str | None
-    ) -> None:
-        """Move a pointer on to a head, unless it is at or past that head, or deleted."""
+    ) -> bool:
+        """Move a pointer on to a head, unless it is at or past that head.
+
+        Return False if there is none of that name for this native branch, at that moment.
+        """
         known = self._seen.get(name) or self._read(name)
         while known is not None:
             ref, pointer = known
             head = (pointer.manifest_version, pointer.head_commit_id)
-            if (
-                pointer.native_branch != native_branch
-                or pointer.manifest_version > version
-                or head == (version, commit_id)
-            ):
+            if pointer.native_branch != native_branch:
+                break
+            if pointer.manifest_version > version or head == (version, commit_id):
                 self._seen[name] = known
-                return
+                return True
             moved = attrs.evolve(
                 pointer,
                 manifest_version=version,
@@ -192,10 +193,11 @@ class BranchPointers:
             except RefChanged:
                 known = self._read(name)
             except RefNotFound:
-                self._seen.pop(name, None)
-                return
+                break
             else:
-                return
+                return True
+        self._seen.pop(name, None)
+        return False
 
     def _read(self, name: str) -> tuple[Ref, Pointer] | None:
         ref = self._refs.get(name)

@@ -21,8 +21,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from typing import Final, TypeVar
+from contextvars import ContextVar, copy_context
+from functools import partial
+from itertools import compress
+from typing import Any, Final, TypeVar
 
 import attrs
 import pyarrow as pa
@@ -95,6 +97,14 @@ _NAMES = 16
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 
+_is_within_call: ContextVar[bool] = ContextVar("_is_within_call", default=False)
+"""Whether this code runs in a thread of ``at_once``, where it must not wait for another one."""
+
+
+def _call_within(work: Callable[[_A], _B], item: _A) -> _B:
+    _is_within_call.set(True)
+    return work(item)
+
 
 @attrs.define(eq=False)
 class RepositoryRoot:
@@ -161,6 +171,11 @@ class RepositoryRoot:
             )
         return self.remember(path, table)
 
+    def known(self, path: str) -> Table | None:
+        """Return the handle of a dataset that was opened last, without a look at the store."""
+        with self._lock:
+            return self._handles.get((path, None))
+
     def remember(self, path: str, table: Table) -> Table:
         """Cache a handle."""
         with self._lock:
@@ -182,15 +197,17 @@ class RepositoryRoot:
     def at_once(self, work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
         """Call a function for several values at the same time; raise the first failure.
 
-        All calls have ended when it returns.
+        All calls have ended when it returns. Within such a call others are made one by one.
         """
         listed = list(items)
-        if len(listed) <= 1:
+        if len(listed) <= 1 or _is_within_call.get():
             return [work(item) for item in listed]
         with self._lock:
             if self._workers is None:
                 self._workers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="omnigraph")
-        futures = [self._workers.submit(copy_context().run, work, item) for item in listed]
+        futures = [
+            self._workers.submit(copy_context().run, _call_within, work, item) for item in listed
+        ]
         failures = [failure for future in futures if (failure := future.exception()) is not None]
         if failures:
             raise failures[0]
@@ -246,14 +263,29 @@ def check_writable(root: RepositoryRoot) -> None:
         _refuse_foreign_logs(root)
     elif not root.storage.location.is_local and now - root.writable_at < _LOOK_AGAIN_SECONDS:
         return
-    manifest = root.open(MANIFEST)
-    files = find_schema_files(root)
+    manifest, is_locked, files = _look_for_original_program(root)
     if files or _has_auto_cleanup(manifest):
         datasets = (MANIFEST,) if _has_auto_cleanup(manifest) else ()
         raise ForeignRepository(location=root.location, files=files, datasets=datasets)
-    if manifest.has_branch(SCHEMA_LOCK_BRANCH):
+    if is_locked:
         raise SchemaChangeInProgress(location=root.location)
     root.writable_at = now
+
+
+def _look_for_original_program(root: RepositoryRoot) -> tuple[Table, bool, tuple[str, ...]]:
+    """Return the catalog, whether its schema is being changed, and the original program's files."""
+    known = root.known(MANIFEST)
+    if known is None or root.storage.location.is_local:
+        manifest = root.open(MANIFEST)
+        return manifest, manifest.has_branch(SCHEMA_LOCK_BRANCH), find_schema_files(root)
+    # Each of these is a request or two, and none of them needs another one's answer.
+    looks: list[Callable[[], Any]] = [
+        lambda: root.open(MANIFEST),
+        lambda: known.has_branch(SCHEMA_LOCK_BRANCH),
+        *(partial(_has_file, root, name) for name in _SCHEMA_FILES),
+    ]
+    manifest, is_locked, *there = root.at_once(lambda look: look(), looks)
+    return manifest, is_locked, tuple(compress(_SCHEMA_FILES, there))
 
 
 def _refuse_foreign_logs(root: RepositoryRoot) -> None:
@@ -277,8 +309,12 @@ def find_schema_files(root: RepositoryRoot) -> tuple[str, ...]:
     location = root.storage.location
     if location.is_local:
         return tuple(name for name in _SCHEMA_FILES if (location.local_path / name).exists())
-    found = root.at_once(lambda name: read_object(root.storage, name) is not None, _SCHEMA_FILES)
-    return tuple(name for name, is_there in zip(_SCHEMA_FILES, found, strict=True) if is_there)
+    found = root.at_once(partial(_has_file, root), _SCHEMA_FILES)
+    return tuple(compress(_SCHEMA_FILES, found))
+
+
+def _has_file(root: RepositoryRoot, name: str) -> bool:
+    return read_object(root.storage, name) is not None
 
 
 def refuse_auto_cleanup(table: Table) -> Table:
