@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph_l1 import JsonRefs, directory_lock
+from omnigraph_l1.deadlines import LOCK_SECONDS, within
 from omnigraph_l1.errors import StoreUnavailable, UnsafeStore
 
 
@@ -69,6 +70,21 @@ def test_a_holder_that_hangs_is_not_waited_for_for_ever(
                 refs.replace(ref, {})
             refs.probe()
         assert refs.list() == (ref,)
+    refs.replace(ref, {})
+
+
+def test_the_lock_is_waited_for_once_and_no_longer_than_is_asked(tmp_path: Path) -> None:
+    """A wait that was in vain is not begun again."""
+    refs = JsonRefs.open(tmp_path)
+    ref = refs.create("main", {})
+    started = time.monotonic()
+    with (
+        directory_lock(tmp_path / ".lock", patience=1),
+        within(1.0),
+        pytest.raises(StoreUnavailable, match="held by another process for 1 s"),
+    ):
+        refs.replace(ref, {})
+    assert time.monotonic() - started < LOCK_SECONDS
     refs.replace(ref, {})
 
 

@@ -15,8 +15,8 @@ from small_graph import PERSON, append, native_branches, people
 from upkeepwork import NOTHING
 
 from omnigraph_l1 import failpoints
-from omnigraph_l2 import Repository
-from omnigraph_l2.errors import SnapshotExpired
+from omnigraph_l2 import Repository, TableUpdate
+from omnigraph_l2.errors import InvalidChange, SnapshotExpired
 
 _DEADLINE = 60
 _BEFORE = {"tag": "l2.tag.checked", "branch": "l2.branch.log_forked"}
@@ -131,6 +131,60 @@ def test_an_old_commit_is_merged_while_a_cleanup_is_at_work(
             cleaner.go_on()
             cleaner.join(_DEADLINE)
     assert cleaner.removed
+    assert repo.verify().ok
+
+
+def old_version(repo: Repository) -> TableUpdate:
+    """Name a version of a table that its branch has left behind."""
+    entry = repo.snapshot(commit=overwritten(repo)).tables[PERSON]
+    return TableUpdate(
+        table_key=PERSON, table_version=entry.table_version, row_count=entry.row_count
+    )
+
+
+def test_an_old_version_is_published_while_a_cleanup_is_at_work(
+    repo: Repository, another: Repository
+) -> None:
+    """It is about to be removed: the publish waits, and is refused."""
+    repo.branches.create("side")
+    change = old_version(repo)
+    repo._leases.renew()
+    cleaner = Cleaner(repo, "planned")
+
+    def handler(name: str) -> None:
+        if name == "l2.lease.renewed" and threading.current_thread() is not cleaner:
+            cleaner.go_on()  # the publish has come to where it waits
+        cleaner.passes(name)
+
+    with failpoints.handling(handler):
+        cleaner.begin()
+        try:
+            with pytest.raises(InvalidChange, match="cannot be opened"):
+                another.publish([change], branch="side")
+        finally:
+            cleaner.go_on()
+            cleaner.join(_DEADLINE)
+    assert cleaner.removed
+    assert repo.verify().ok
+
+
+def test_a_cleanup_while_an_old_version_is_published(repo: Repository, another: Repository) -> None:
+    """It is in no lease, because no head shows it: the cleanup leaves all tables as they are."""
+    repo.branches.create("side")
+    change = old_version(repo)
+    held_back: list[bool] = []
+
+    def clean() -> None:
+        repo._leases.renew()
+        held_back.append(repo.cleanup(NOTHING, dry_run=False).held_back)
+
+    with meanwhile("l2.publish.planned", clean):
+        another.publish([change], branch="side")
+    assert people(repo, "side") == "a"
+    another._leases.renew()  # it needs no more than the head
+    clean()
+    assert held_back == [True, False]
+    assert people(repo, "side") == "a"
     assert repo.verify().ok
 
 

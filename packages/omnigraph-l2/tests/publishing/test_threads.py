@@ -52,6 +52,10 @@ def test_a_thread_that_reads_what_others_published(repo: Repository, step: str) 
     assert [each.parent_commit_id for each in repo.log()] == [*log[1:], None]
 
 
+def _waiting_for_locks() -> int:
+    return sum(each.name.startswith("waits for") for each in threading.enumerate())
+
+
 STOPS = """
 import os, signal, sys
 from pathlib import Path
@@ -82,6 +86,10 @@ def test_a_process_that_was_stopped_while_it_moved_a_pointer(
             with other.transaction() as tx:
                 tx.append(A, [{"id": "a"}])
             assert other.log()[0] == tx.commit
+            waiting = _waiting_for_locks()
+            with other.transaction() as tx:
+                tx.append(A, [{"id": "a2"}])
+            assert _waiting_for_locks() == waiting, "each publish waits for the pointer"
     finally:
         stopped.kill()
         stopped.communicate()

@@ -41,7 +41,7 @@ from omnigraph_l1._refs.ref_document import (
 from omnigraph_l1._refs.tombstone_cleanup import OLD_ENOUGH, erase_tombstone, tidy
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._text_encoding import is_text, new_ulid, readable
-from omnigraph_l1.deadlines import RetryPolicy
+from omnigraph_l1.deadlines import RetryPolicy, wait_seconds
 from omnigraph_l1.errors import (
     InvalidRequest,
     L1Error,
@@ -332,7 +332,7 @@ class JsonRefs:
             before=before,
             policy=RetryPolicy(
                 attempts=self._backend.attempts,
-                seconds=self._backend.seconds,
+                seconds=wait_seconds(self._backend.seconds),
                 first_pause=_FIRST_PAUSE,
             ),
         )

@@ -49,7 +49,7 @@ from omnigraph_l1._storage.contained_paths import (
 from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
 from omnigraph_l1._storage.stored_objects import sync_directories, sync_with_parents
 from omnigraph_l1._text_encoding import new_ulid
-from omnigraph_l1.deadlines import LOCK_SECONDS
+from omnigraph_l1.deadlines import LOCK_SECONDS, wait_seconds
 from omnigraph_l1.errors import StorageError, StoreUnavailable, UnsafeStore
 from omnigraph_l1.failpoints import declare, failpoint
 
@@ -103,7 +103,7 @@ class LocalBackend:
         tried = named = False
         try:
             self._make_directory()
-            with directory_lock(self._directory / _LOCK, patience=self._patience):
+            with directory_lock(self._directory / _LOCK, patience=wait_seconds(self._patience)):
                 failpoint(_LOCKED)
                 self._compare(file_name, expected)
                 side = self._write_to_the_side(data)
@@ -128,7 +128,7 @@ class LocalBackend:
             self._check_directory()
             if not self._directory.is_dir():
                 raise ConditionFailed
-            with directory_lock(self._directory / _LOCK, patience=self._patience):
+            with directory_lock(self._directory / _LOCK, patience=wait_seconds(self._patience)):
                 failpoint(_LOCKED)
                 self._compare(file_name, expected)
                 (self._directory / file_name).unlink()

@@ -196,7 +196,8 @@ class Repository:
         if self._root.closed or self._root.is_forked:
             return
         if self._root.storage.location.is_local:
-            self._close()
+            with waiting(timeout):
+                self._close()
             return
         pending = PendingCall(self._close)
         if pending.wait(timeout):
@@ -373,6 +374,12 @@ class Repository:
             if not changes:
                 check_expectations(self._branch(branch).catalog.refresh().state, expected)
                 return None
+            pin = self._branch(branch).hold()
+
+            def hold_back_cleanups() -> None:
+                pin.hold_back_tables()
+                self._references.outlast_cleanups()
+
             operation = BatchPublish(
                 root=self._root,
                 intent=Intent(
@@ -385,8 +392,9 @@ class Repository:
                 ),
                 changes=tuple(changes),
                 expected=dict(expected),
+                hold_back_cleanups=hold_back_cleanups,
             )
-            return self._branch(branch).commit(operation, timeout=timeout)
+            return self._branch(branch).commit(operation, timeout=timeout, pin=pin)
 
     def plan_evolution(self, new_schema: GraphSchema, *, branch: str = MAIN) -> EvolvePlan:
         """Show what ``evolve`` would do; print it. Nothing is changed."""

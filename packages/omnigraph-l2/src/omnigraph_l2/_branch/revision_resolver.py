@@ -356,7 +356,7 @@ class RevisionResolver:
         if hold is not None and hold.generation is not None and hold.is_of_head:
             hold.check()
             return
-        self._outlast_cleanups()
+        self.outlast_cleanups()
         versions = self._root.open(MANIFEST, branch=revision.native).versions()
         if revision.version not in versions:
             raise SnapshotExpired(branch=revision.branch, version=revision.version)
@@ -364,7 +364,8 @@ class RevisionResolver:
         older = [each for key, each in revision.state().tables.items() if now.get(key) != each]
         self._root.at_once(lambda entry: _check_there(self._root, entry), older)
 
-    def _outlast_cleanups(self) -> None:
+    def outlast_cleanups(self) -> None:
+        """Wait until no cleanup is running that began before; raise ``TableContention``."""
         with suppress(L1Error):
             self._leases.renew()  # it says what time it is there; else this machine's has to do
         began, patience = time.monotonic(), wait_seconds(CLEANUP_WAIT_SECONDS)

@@ -10,6 +10,7 @@ without harm, because the next writer completes it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -54,6 +55,7 @@ from omnigraph_l2.errors import (
     OutcomeUnknown,
     SnapshotExpired,
     StorageError,
+    StoreUnavailable,
     TableContention,
     UnknownBranch,
 )
@@ -112,6 +114,10 @@ class ManifestUpkeep:
 LOG_LAG: Final = 16
 """How many commits the log may be behind, unless it is completed with each commit."""
 
+_POINTER_PAUSE_SECONDS: Final = 60.0
+"""For how long publishes do not try to move a pointer that could not be reached: a stopped process
+may hold its lock, and each of them would wait for it."""
+
 _FORKED = declare("l2.table.forked", "a table has a branch, and nothing on it yet")
 _POINTED = declare("l2.pointer.advanced", "the pointer of the branch shows the publish")
 
@@ -161,6 +167,7 @@ class BranchSession:
         self._log_lag = 1 if log_each_commit else LOG_LAG
         self._logged_through = -LOG_LAG
         """So low that the first publish completes what a writer before may have left."""
+        self._pointer_not_before = -math.inf
         self._durable: dict[str, TableEntry] = {}
         self._check = check
         self._finish_deletion = finish_deletion
@@ -419,10 +426,20 @@ class BranchSession:
     def _is_gone_after(self, loaded: Loaded) -> bool:
         """Advance the pointer to a publish; return whether the branch was deleted by then."""
         is_there = False
-        with self._emit_failure():
-            is_there = self._advance_pointer(loaded.state)
-            failpoint(_POINTED)
+        if time.monotonic() >= self._pointer_not_before:
+            with self._emit_failure(), self._pause_pointer():
+                is_there = self._advance_pointer(loaded.state)
+                failpoint(_POINTED)
         return self.native is not None and not is_there and self._is_gone()
+
+    @contextmanager
+    def _pause_pointer(self) -> Iterator[None]:
+        """After a long wait in vain, let the next publishes leave the pointer where it is."""
+        try:
+            yield
+        except StoreUnavailable:
+            self._pointer_not_before = time.monotonic() + _POINTER_PAUSE_SECONDS
+            raise
 
     def _is_archived(self, commit_id: str) -> bool:
         return ArchivedCommits(self._root).find(commit_id) is not None

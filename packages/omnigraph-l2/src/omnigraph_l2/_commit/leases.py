@@ -29,6 +29,7 @@ from typing import Any, Final, Protocol, TypeVar
 from omnigraph_l1 import JsonRefs, Ref, new_ulid
 from omnigraph_l1.errors import L1Error, RefChanged, RefNotFound
 from omnigraph_l1.failpoints import declare, failpoint
+from omnigraph_l2._catalog.graph_commit import EPOCH
 from omnigraph_l2._commit.lease_records import LeaseRecord, write_lease
 from omnigraph_l2._model.deadlines import SHORT_READ_SECONDS
 from omnigraph_l2._model.events import emit
@@ -57,6 +58,7 @@ class _Keeper(Protocol):
     def check(self, hold: Pin) -> None: ...
     def outlive(self, hold: Pin) -> None: ...
     def extend_back(self, native: str, version: int) -> None: ...
+    def renew(self) -> None: ...
 
 
 class Pin:
@@ -116,6 +118,11 @@ class Pin:
         if not writes:
             self.since = None
         self._keeper.extend_back(name, version)
+
+    def hold_back_tables(self) -> None:
+        """Let no cleanup that begins remove versions of tables as long as this pin is there."""
+        self.since = EPOCH
+        self._keeper.renew()
 
     def check(self) -> None:
         """Raise ``LeaseLost`` if what is pinned may have been cleaned up."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import attrs
 
-from omnigraph_l1 import table_path
+from omnigraph_l1 import Table, table_path
 from omnigraph_l1.errors import BadInput, CorruptDataset, NotFound
 from omnigraph_l2._catalog.manifest_rows import version_metadata
 from omnigraph_l2._catalog.publish_plan import Change, TableUpdate
@@ -17,16 +17,21 @@ from omnigraph_l2.errors import InvalidChange
 __all__ = ["check_there", "complete_update"]
 
 
-def check_there(change: Change, root: RepositoryRoot) -> None:
-    """Raise if a change names a version that cannot be opened."""
-    if not isinstance(change, TableUpdate):
-        return
-    path = table_path(change.table_key)
+def check_there(update: TableUpdate, root: RepositoryRoot, *, is_fresh: bool) -> None:
+    """Raise if an update names a version that cannot be opened.
+
+    ``is_fresh`` says to read what is in the store, without the caches of an open handle.
+    """
+    path, native, version = table_path(update.table_key), update.table_branch, update.table_version
     try:
-        table = root.open(path, branch=change.table_branch, version=change.table_version)
+        table = (
+            Table.open(root.child(path), branch=native, version=version)
+            if is_fresh
+            else root.open(path, branch=native, version=version)
+        )
     except (NotFound, BadInput, CorruptDataset) as error:
-        reason = f"its version {change.table_version} cannot be opened. {error}"
-        raise InvalidChange(table_key=change.table_key, reason=reason) from error
+        reason = f"its version {version} cannot be opened. {error}"
+        raise InvalidChange(table_key=update.table_key, reason=reason) from error
     refuse_auto_cleanup(table)
 
 
