@@ -25,7 +25,12 @@ from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._errors.translating import translate_errors
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
-from omnigraph_l2._store.branch_registry import BranchPointers, BranchRegistry, Children
+from omnigraph_l2._store.branch_registry import (
+    BranchPointers,
+    BranchRegistry,
+    Children,
+    run_of,
+)
 from omnigraph_l2._store.manifest_store import load
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._store.tag_records import TagRecords
@@ -87,8 +92,11 @@ class BranchDeletion:
     def finish(self, name: str, native: str) -> bool:
         """Finish a deletion that was begun and cut short; return whether there is such a one.
 
-        It never fails: what cannot be removed now is removed by the next one, or by cleaning.
+        It never fails: what cannot be removed now is removed by the next one, or by cleaning. The
+        branch of a run that is being published is closed, too, and is removed after that.
         """
+        if run_of(native) is not None:
+            return False
         try:
             with translate_errors():
                 table = self.root.open(MANIFEST, branch=native)

@@ -114,7 +114,8 @@ class CommitLoop:
         check_expectations(state, operation.expected)
         prepared = operation.prepare(state)
         if prepared is not None:
-            return self._check(operation, prepared, state)
+            intent = self._check(operation, prepared, state)
+            return intent if prepared.confirm() else self._prepare(operation, state)
         if operation.expected:
             check_expectations(self.catalog.refresh().state, operation.expected)
         return None

@@ -10,7 +10,7 @@ published only while every table that it wrote or relied on, and every declarati
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
@@ -71,6 +71,10 @@ class NewVersion:
     """What its declaration becomes, for a change of the schema; None where it stays."""
 
 
+def _confirm() -> bool:
+    return True
+
+
 _NO_VERSIONS: Mapping[str, NewVersion] = MappingProxyType({})
 
 
@@ -87,6 +91,8 @@ class Prepared:
     """On the branch of a run: tables that were read, to be recorded; None elsewhere."""
     check_ends: bool = True
     """Whether the ends of edges are checked. Only a caller who asked for it waives that."""
+    confirm: Callable[[], bool] = _confirm
+    """Called once all is checked, before the publish: False if it has to be prepared again."""
 
 
 class Operation(Protocol):

@@ -29,7 +29,7 @@ from omnigraph_l2._maintenance.verify_catalog import Shown, newest_commit
 from omnigraph_l2._maintenance.verify_history import find_unlogged
 from omnigraph_l2._maintenance.verify_report import Finding, Severity, VerifyReport
 from omnigraph_l2._model.repository_layout import MANIFEST
-from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, Pointer
+from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, Pointer, is_hidden
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import OmniGraphError
@@ -128,7 +128,7 @@ class Repairer:
         # Of a catalog that is damaged it is not known what it should say.
         sound = [each for each in looked.branches if each.is_sound]
         for each in sound:
-            if each.state.closed_at and each.native is not None:
+            if each.state.closed_at and each.native is not None and not is_hidden(each.native):
                 yield _deed(
                     "branch-closed",
                     each.subject,

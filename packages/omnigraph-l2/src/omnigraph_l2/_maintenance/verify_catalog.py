@@ -19,7 +19,7 @@ from omnigraph_l2._maintenance.inventory import Lineage
 from omnigraph_l2._maintenance.verify_report import Collector, Severity
 from omnigraph_l2._maintenance.verify_rows import sound_state
 from omnigraph_l2._model.repository_layout import MANIFEST
-from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, Pointer
+from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, Pointer, is_hidden
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.manifest_store import load, read_rows
 from omnigraph_l2._store.migrations import may_repeat_ids
@@ -83,7 +83,7 @@ def _branch_shown(
             is_sound=is_sound,
             stands=stands,
         )
-        if state.closed_at:
+        if state.closed_at and not is_hidden(lineage.native):
             detail = "its deletion was decided, and has not ended yet"
             remedy = "the next writer, cleanup or repair finishes it"
             collector.add(Severity.INFO, "branch-closed", lineage.subject, detail, remedy)

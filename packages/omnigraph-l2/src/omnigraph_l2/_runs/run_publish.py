@@ -1,8 +1,10 @@
 """Publish a run: all its changes become one commit of its target.
 
 Invariant: nothing that the run read or wrote has changed on the target between its beginning and
-the publish. The changes are written to the lineages of the target. The commit has the id of the
-run, so that there is never a second one, even after a crash or with several publishers.
+the publish. Every step that was acknowledged is in the commit: once all is checked, the branch of
+the run is closed, as one that is deleted is, and what it has taken until then counts. The changes
+are written to the lineages of the target. The commit has the id of the run, so that there is never
+a second one, even after a crash or with several publishers.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from omnigraph_l2._commit.commit_operation import NewVersion, Prepared
 from omnigraph_l2._commit.writer_queue import lineage
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._runs.run_changes import apply_changes
+from omnigraph_l2._store.branch_registry import run_of
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._store.run_registry import RunRecord
 from omnigraph_l2.errors import (
@@ -97,10 +100,11 @@ class RunPublisher:
             run_id=self.record.run_id,
             operation_hash=self.record.operation_hash,
         )
-        operation = _RunChanges(publisher=self, intent=intent, states=self._states())
+        operation = _RunChanges(publisher=self, intent=intent, states=self.states())
         return self.target.commit(operation, timeout=self.timeout)
 
-    def _states(self) -> _RunStates:
+    def states(self) -> _RunStates:
+        """Return what the run has done so far; raise if it did what a run must not do."""
         after = self.run_branch.catalog.refresh().state
         before = self.run_branch.catalog.at(self.record.base_manifest_version).state
         if after.registrations != before.registrations or before.tables.keys() - after.tables:
@@ -109,7 +113,7 @@ class RunPublisher:
         return _RunStates(before=before, after=after)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(eq=False, kw_only=True)
 class _RunChanges:
     """The changes of a run, as an operation of the commit loop on its target."""
 
@@ -117,6 +121,8 @@ class _RunChanges:
     intent: Intent
     states: _RunStates
     expected: Mapping[str, int] = MappingProxyType({})
+    is_final: bool = False
+    """Whether the run takes no more steps."""
 
     def lineages(self, _lost: int) -> Collection[str]:
         """Return the lineages of the tables that the run wrote."""
@@ -137,9 +143,24 @@ class _RunChanges:
             if table.version != state.latest(key)  # else the run has undone what it did
         }
         if not versions:
-            return None
+            return None if self._take_last_steps() else self.prepare(state)
         failpoint(_APPLIED)
-        return Prepared(changes=(), versions=versions, relies_on=frozenset(self.states.expected))
+        return Prepared(
+            changes=(),
+            versions=versions,
+            relies_on=frozenset(self.states.expected),
+            confirm=self._take_last_steps,
+        )
+
+    def _take_last_steps(self) -> bool:
+        """Let the run take no more steps; return False if it has taken some since it was read."""
+        if self.is_final:
+            return True
+        publisher, seen = self.publisher, self.states.after.last_sequence
+        if run_of(publisher.record.run_branch) is not None:  # else another program made it
+            publisher.run_branch.close(publisher.record.run_branch, timeout=publisher.timeout)
+        self.states, self.is_final = publisher.states(), True
+        return self.states.after.last_sequence == seen
 
     def may_retry(self, _mismatch: ExpectedVersionMismatch) -> bool:
         """Return that it may be tried again: what conflicts with the run is found then."""
