@@ -29,6 +29,7 @@ from omnigraph_testing import (
     Answer,
     CutReply,
     CutRequest,
+    Delay,
     Effect,
     FaultyS3,
     IgnoreConditions,
@@ -327,3 +328,13 @@ def test_listing_again_reads_what_was_written_since(faulty_s3: FaultyS3) -> None
     with faulty_s3.expect(max_requests=4):
         listed = {each.name: each.value["n"] for each in refs.list()}
     assert listed == {"ref-0": 0, "ref-1": 0, "ref-2": 0, "ref-3": 1, "ref-5": 2}
+
+
+def test_a_write_whose_slow_request_is_cut_is_tried_again(faulty_s3: FaultyS3) -> None:
+    """Although all the time for retries has gone by: nothing was done, and a second try tells."""
+    options = {**faulty_s3.storage_options, "client_retry_timeout": "1"}
+    refs = JsonRefs.open(Storage.resolve(faulty_s3.uri(), options))
+    ref = refs.create("x", {"turn": 1})
+    faulty_s3.inject(Rule(Delay(1.5), "PUT", key="*x.json", times=1))
+    faulty_s3.inject(Rule(CutRequest(), "PUT", key="*x.json", times=1))
+    assert refs.replace(ref, {"turn": 2}).value == {"turn": 2}

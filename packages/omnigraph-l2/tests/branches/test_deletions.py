@@ -120,6 +120,44 @@ def test_a_commit_that_lands_where_the_branch_was(faulty_s3: FaultyS3) -> None:
         assert deleter.verify().ok
 
 
+def test_the_pointer_that_was_seen_before_says_nothing(faulty_s3: FaultyS3) -> None:
+    """The same, where the writer's handle has moved the pointer past that commit meanwhile."""
+    where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    with (
+        Repository.init(where, SCHEMA, options) as writer,
+        Repository.open(where, options) as deleter,
+    ):
+        writer.branches.create("side")
+        append(writer, "ann", branch="side")
+        versions = "*/__manifest/tree/side.*/_versions/*"
+        with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=versions) as held:
+            late = pool.submit(append, writer, "bob", branch="side")
+            held.wait()
+            for name in "cd":
+                append(deleter, name, branch="side")
+            writer.flush()
+            deleter.branches.delete("side")
+            held.release()
+            with pytest.raises(UnknownBranch):
+                late.result(60)
+
+
+@pytest.mark.parametrize("point", ["l1.merge.visible", "l2.publish.visible"])
+@pytest.mark.parametrize("durability", ["none", "full"])
+def test_a_commit_that_landed_before(tmp_path: Path, durability: str, point: str) -> None:
+    """The branch is deleted between its write and its acknowledgement: it is known all the same."""
+    with (
+        Repository.init(tmp_path / "repo", SCHEMA, durability=durability) as writer,
+        Repository.open(tmp_path / "repo", durability=durability) as deleter,
+    ):
+        writer.branches.create("side")
+        append(writer, "ann", branch="side")
+        with meanwhile(point, lambda: deleter.branches.delete("side")):
+            made = append(writer, "bob", branch="side")
+        assert deleter.commit(made.graph_commit_id) == made
+        assert deleter.verify().ok
+
+
 @pytest.mark.parametrize("who", ["writer", "deleter", "creator", "cleaner"])
 def test_who_meets_a_deletion_that_was_cut_short_finishes_it(
     omnigraph_crash: Crash, who: str

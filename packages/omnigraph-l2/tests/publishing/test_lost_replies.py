@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -83,3 +87,33 @@ def test_a_store_that_answers_no_get_is_no_contention(
             repo.cleanup()
         faulty_s3.clear()
         assert repo.snapshot().read("node:A")["id"].to_pylist() == ["x"]
+
+
+def test_a_publish_that_is_visible_and_could_not_be_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fails once at that moment: it is found, and flushed, before it is acknowledged."""
+    fsync, flushed = os.fsync, 0
+    failing = False
+
+    def flush(descriptor: int) -> None:
+        nonlocal failing, flushed
+        if failing:
+            failing = False
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flushed += 1
+        fsync(descriptor)
+
+    def at_publish(name: str) -> None:
+        nonlocal failing, flushed
+        if name == "l1.merge.visible":
+            failing, flushed = True, 0
+
+    with Repository.init(tmp_path / "repo", GraphSchema(nodes=[NodeType("A")])) as repo:
+        monkeypatch.setattr(os, "fsync", flush)
+        with handling(at_publish), repo.transaction() as tx:
+            tx.append("node:A", [{"id": "a"}])
+        assert not failing
+        assert flushed
+        assert repo.log()[0] == tx.commit
+        assert repo.snapshot().read("node:A")["id"].to_pylist() == ["a"]

@@ -22,6 +22,7 @@ from runwork import (
 from omnigraph_l2 import Repository, RunStatus
 from omnigraph_l2.errors import (
     BranchInUse,
+    CommitOutcomeUnknown,
     InvalidRequest,
     RunConflict,
     TransactionClosed,
@@ -63,6 +64,25 @@ def test_a_step_while_the_run_is_published(repo: Repository, point: str, *, is_t
     assert taken == [is_taken]
     assert ("late" in ids(repo, COMPANY)) == is_taken
     assert repo.verify().ok
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_step_that_landed_while_the_run_is_published(repo: Repository) -> None:
+    """It is in the publish, but its writer finds the run gone: it cannot know."""
+    run = repo.runs.begin()
+    work(run)
+
+    def publish() -> None:
+        with again(repo) as other:
+            other.runs.get(run.run_id).publish()
+
+    with (
+        meanwhile("l2.publish.visible", publish),
+        pytest.raises(CommitOutcomeUnknown),
+        run.transaction() as tx,
+    ):
+        tx.append(COMPANY, [{"id": "late"}])
+    assert ids(repo, COMPANY) == ["co", "late"]
 
 
 @pytest.mark.usefixtures("impatient")

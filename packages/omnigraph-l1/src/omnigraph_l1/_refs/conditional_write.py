@@ -22,9 +22,9 @@ from enum import Enum, auto
 import attrs
 
 from omnigraph_l1._events import emit
-from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost
+from omnigraph_l1._refs.ref_backend import ConditionFailed, LockTimeout, ReplyLost
 from omnigraph_l1._refs.ref_document import REMEMBERED, Document
-from omnigraph_l1.deadlines import Attempt, RetryPolicy
+from omnigraph_l1.deadlines import RetryPolicy
 from omnigraph_l1.errors import CorruptRef, OutcomeUnknown, StorageError, StoreUnavailable
 
 __all__ = ["LostRace", "WriteTrace", "Written", "find_write", "write_conditionally"]
@@ -84,11 +84,12 @@ def write_conditionally(
     """
     settling = _WriteAttempts(location=location, write_id=write_id, before=before)
     for attempt in policy.tries():
-        tried = settling.attempt(write, attempt)
+        is_last = attempt.is_last
+        tried = settling.attempt(write, is_last=is_last)
         if isinstance(tried, Written):
             return tried
         if tried is _Tried.SENT:
-            outcome = settling.decide_by_document(look, is_last=attempt.is_last)
+            outcome = settling.decide_by_document(look, is_last=is_last)
             if outcome is not None:
                 return outcome
     raise AssertionError
@@ -107,7 +108,7 @@ class _WriteAttempts:
     doubt: StorageError | None = None
     """How the reply was lost to an attempt that may have happened."""
 
-    def attempt(self, write: Callable[[], str], attempt: Attempt) -> Written | _Tried:
+    def attempt(self, write: Callable[[], str], *, is_last: bool) -> Written | _Tried:
         try:
             return Written(write())
         except ConditionFailed:
@@ -117,13 +118,13 @@ class _WriteAttempts:
             if not lost.look:
                 raise self._unknown_outcome(lost.cause) from lost.cause
             return _Tried.SENT
-        except StoreUnavailable as error:
-            if not attempt.is_last:  # it may have taken all the time there was
-                return _Tried.NOT_SENT
+        except LockTimeout as late:
             if self.doubt is None:
-                raise
-            raise self._unknown_outcome(self.doubt) from error
+                raise late.cause from late.cause.__cause__
+            raise self._unknown_outcome(self.doubt) from late.cause
         except StorageError as error:
+            if isinstance(error, StoreUnavailable) and not is_last:
+                return _Tried.NOT_SENT
             if self.doubt is None:
                 raise
             raise self._unknown_outcome(self.doubt) from error

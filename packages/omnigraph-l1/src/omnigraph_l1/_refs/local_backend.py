@@ -36,10 +36,11 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
-from omnigraph_l1._refs.ref_backend import ConditionFailed, ReplyLost, Stored
+from omnigraph_l1._refs.ref_backend import ConditionFailed, LockTimeout, ReplyLost, Stored
 from omnigraph_l1._refs.ref_document import SUFFIX, digest
 from omnigraph_l1._storage.contained_paths import (
     check_directories,
@@ -103,7 +104,11 @@ class LocalBackend:
         tried = named = False
         try:
             self._make_directory()
-            with directory_lock(self._directory / _LOCK, patience=wait_seconds(self._patience)):
+            with ExitStack() as held:
+                try:
+                    held.enter_context(self._lock())
+                except StoreUnavailable as error:
+                    raise LockTimeout(error) from error
                 failpoint(_LOCKED)
                 self._compare(file_name, expected)
                 side = self._write_to_the_side(data)
@@ -128,7 +133,7 @@ class LocalBackend:
             self._check_directory()
             if not self._directory.is_dir():
                 raise ConditionFailed
-            with directory_lock(self._directory / _LOCK, patience=wait_seconds(self._patience)):
+            with self._lock():
                 failpoint(_LOCKED)
                 self._compare(file_name, expected)
                 (self._directory / file_name).unlink()
@@ -170,6 +175,9 @@ class LocalBackend:
         if not excluded:
             detail = "its file system grants one lock to two holders"
             raise UnsafeStore(location=str(self._directory), detail=detail)
+
+    def _lock(self) -> AbstractContextManager[None]:
+        return directory_lock(self._directory / _LOCK, patience=wait_seconds(self._patience))
 
     def _compare(self, file_name: str, expected: str | None) -> None:
         found = self.read(file_name)

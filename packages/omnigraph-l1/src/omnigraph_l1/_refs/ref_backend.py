@@ -2,8 +2,9 @@
 
 Invariant of every backend: ``write`` is one attempt. It returns the token of what it wrote. It
 raises ``ConditionFailed`` if the condition did not hold, ``ReplyLost`` if the reply is lost and the
-write may have happened, and an error of ours if it certainly did not happen. A backend repeats no
-attempt, because only the caller can recognise its own write.
+write may have happened, ``LockTimeout`` if others held the lock for too long, and an error of ours
+if it certainly did not happen. A backend repeats no attempt, because only the caller can recognise
+its own write.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import attrs
 
 from omnigraph_l1.errors import StorageError
 
-__all__ = ["Backend", "ConditionFailed", "ReplyLost", "Stored"]
+__all__ = ["Backend", "ConditionFailed", "LockTimeout", "ReplyLost", "Stored"]
 
 
 @attrs.frozen
@@ -41,6 +42,14 @@ class ReplyLost(Exception):  # never leaves the package
         super().__init__(str(cause))
         self.cause = cause
         self.look = look
+
+
+class LockTimeout(Exception):  # never leaves the package
+    """Nothing was tried, and need not be tried again. ``cause`` is the error of ours."""
+
+    def __init__(self, cause: StorageError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class Backend(Protocol):

@@ -170,8 +170,13 @@ def cas_merge(pinned: PinnedDataset, data: ArrowData, *, key: str, write_id: str
         event["version"] = moving.version
     failpoint(_MERGE_VISIBLE)
     done = pinned.at(moving)
-    flush_everything_named(done)
-    flush_version(done)
+    try:
+        flush_everything_named(done)
+        flush_version(done)
+    except L1Error as error:  # it is visible, and perhaps not durable, or gone with its branch
+        raise OutcomeUnknown(
+            location=str(pinned.location), write_id=write_id, detail=str(error)
+        ) from error
     if done.flushes:
         mark_flushed(done.directory, done.version)
         remember_durable(done)

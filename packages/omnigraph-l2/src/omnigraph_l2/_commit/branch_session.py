@@ -182,7 +182,7 @@ class BranchSession:
                 operation=self.find_operation,
                 load_publish_state=self.load_publish_state,
                 is_gone_after=self._is_gone_after,
-                is_archived=self._is_archived,
+                find_archived=ArchivedCommits(root).find,
                 after_publish=self._after_publish,
             ),
         )
@@ -440,9 +440,6 @@ class BranchSession:
         except StoreUnavailable:
             self._pointer_not_before = time.monotonic() + _POINTER_PAUSE_SECONDS
             raise
-
-    def _is_archived(self, commit_id: str) -> bool:
-        return ArchivedCommits(self._root).find(commit_id) is not None
 
     def _after_publish(self, loaded: Loaded) -> None:
         """Do what follows a publish: each step though the one before it has failed."""

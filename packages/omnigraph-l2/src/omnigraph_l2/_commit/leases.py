@@ -228,7 +228,8 @@ class Leases:
                 self._start_heartbeat()
         with self._lock:
             if writes and self._ref is None:
-                raise LeaseLost(location=self._root.location, seconds=0)  # it is being closed
+                # It was lost a moment ago, or is being released because the handle is closed.
+                raise LeaseLost(location=self._root.location, seconds=0)
             hold = Pin(
                 self,
                 floors={name: read.last for name, read in self._known().items()},

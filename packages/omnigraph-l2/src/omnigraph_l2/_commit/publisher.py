@@ -26,6 +26,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import attrs
@@ -34,13 +35,14 @@ from omnigraph_l1 import Resolution, new_ulid
 from omnigraph_l1.errors import CommitConflict, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState
-from omnigraph_l2._catalog.graph_commit import Published
+from omnigraph_l2._catalog.graph_commit import GraphCommit, Published
 from omnigraph_l2._catalog.manifest_rows import ManifestRow, closing_row
 from omnigraph_l2._catalog.publish_plan import Intent, Plan, operation_digest, plan
 from omnigraph_l2._commit.leases import Pin
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate
 from omnigraph_l2._model.events import emit
+from omnigraph_l2._store.branch_registry import is_hidden
 from omnigraph_l2._store.manifest_store import Loaded, ManifestStore
 from omnigraph_l2.errors import (
     CommitOutcomeUnknown,
@@ -82,8 +84,8 @@ class PublishBackend:
     """Read the newest state, migrated, of the branch that is meant; raise if it must not change."""
     is_gone_after: Callable[[Loaded], bool]
     """Advance the pointer to what was written; return whether the branch was deleted by then."""
-    is_archived: Callable[[str], bool]
-    """Return whether a commit of a deleted branch is known."""
+    find_archived: Callable[[str], GraphCommit | None]
+    """Find a commit of a deleted branch."""
     after_publish: Callable[[Loaded], None]
     """Called after each write, while others wait: log and upkeep. Must not raise."""
 
@@ -263,6 +265,7 @@ class ManifestBatchPublisher:
         if own is None and each.status.uncertain_sequence is not None:
             own = self._find_dropped_commit(commit_id, each.status.uncertain_sequence, state)
         if own is not None:
+            base.table.make_durable()  # the reply may have been lost before that was done
             self._accept(each, own, location, is_gone=self._backend.is_gone_after(base))
             return
         taken = state.last_taken
@@ -379,12 +382,28 @@ class ManifestBatchPublisher:
         self, each: PendingCommit, found: Published, location: str, *, is_gone: bool
     ) -> None:
         """Take what was written as the result, unless it landed where a deleted branch was."""
-        if is_gone and not self._backend.is_archived(found.commit.graph_commit_id):
+        if is_gone:
+            self._resolve_after_deletion(each, location)
+        else:
+            each.result = found
+            each.status.resolve(found)
+
+    def _resolve_after_deletion(self, each: PendingCommit, location: str) -> None:
+        """Look for a commit in the archive: it landed before the branch was deleted, or never."""
+        commit_id = each.intent.graph_commit_id
+        if is_hidden(self._catalog.branch):  # steps of runs are not archived
+            detail = "its run was published, or ended, at the same time"
+            each.failure = CommitOutcomeUnknown(
+                location=location, commit_id=commit_id, detail=detail
+            )
+            return
+        found = self._backend.find_archived(commit_id)
+        if found is None:
             each.status.uncertain_sequence = None
             each.failure = UnknownBranch(location=location, branch=self._catalog.name)
-            return
-        each.result = found
-        each.status.resolve(found)
+        else:
+            each.result = Published(0, found)
+            each.status.resolve(each.result)
 
     def _compare_and_set(self, base: Loaded, rows: list[ManifestRow], write_id: str) -> Loaded:
         """Write rows onto a state. This is the only place that does."""
@@ -408,7 +427,11 @@ class ManifestBatchPublisher:
                 continue
             if each.status.uncertain_sequence is None:
                 each.failure = error
-            else:
+                continue
+            if isinstance(error, UnknownBranch):
+                with suppress(OmniGraphError, L1Error):  # where the store fails, it stays unknown
+                    self._resolve_after_deletion(each, location)
+            if not each.is_done:
                 each.failure = CommitOutcomeUnknown(
                     location=location,
                     commit_id=each.intent.graph_commit_id,

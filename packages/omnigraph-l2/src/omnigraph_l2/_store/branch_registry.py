@@ -173,13 +173,17 @@ class BranchPointers:
 
         Return False if there is none of that name for this native branch, at that moment.
         """
-        known = self._seen.get(name) or self._read(name)
+        seen = self._seen.get(name)
+        known = seen or self._read(name)
         while known is not None:
             ref, pointer = known
             head = (pointer.manifest_version, pointer.head_commit_id)
             if pointer.native_branch != native_branch:
                 break
             if pointer.manifest_version > version or head == (version, commit_id):
+                if known is seen and native_branch is not None:
+                    known, seen = self._read(name), None  # it may have been deleted since
+                    continue
                 self._seen[name] = known
                 return True
             moved = attrs.evolve(
