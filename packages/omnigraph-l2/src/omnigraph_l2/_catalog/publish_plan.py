@@ -108,7 +108,7 @@ class Intent:
     run_id: str | None = None
     operation_hash: str | None = None
     not_done_through: int = 0
-    """The sequence of the commit up to which no commit was found that did the operation."""
+    """No commit up to this sequence number was made by the same operation: that was looked for."""
     merged_parent_commit_id: str | None = None
     reads: frozenset[str] = frozenset()
     """On the branch of a run: the tables that were read."""
@@ -272,7 +272,10 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
 
 
 def _came(row: ManifestRow, state: CatalogState) -> int:
-    """Return at which version of the catalog a row came: handing a version over changes its row."""
+    """Return the version of the catalog that has first shown what a row names.
+
+    A row is written again where another branch takes its version over.
+    """
     if row.object_type == TABLE_VERSION:
         for existing in state.versions(row.table_key):
             if existing.number == row.table_version:

@@ -4,9 +4,10 @@ Invariant: every table version that a needed catalog version shows is needed, fr
 catalog version on. Catalog versions are read in order, only the new rows of each. Memory grows only
 with what is needed.
 
-Invariant: the base of a merge of two live branches is needed. A branch contains each lineage up to
-some revision: of its own and of where it started, and of what was merged into these. What two
-branches have in common of a lineage ends with the older of two such revisions; so these are needed.
+Invariant: the base of a merge of two live branches is needed. The history of a branch holds each
+lineage up to some revision: its own, those that it started from, and those that were merged into
+it. Two branches share a lineage up to the older of their two revisions, and that is where their
+base may be. So the newest revision of each lineage in the history of each branch is needed.
 """
 
 from __future__ import annotations

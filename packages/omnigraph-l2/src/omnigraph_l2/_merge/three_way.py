@@ -40,7 +40,7 @@ Numbers: TypeAlias = NDArray[np.int32]
 ABSENT: Final = -1
 """The number of a row that is not there."""
 CLASH: Final = -2
-"""The number of what equals nothing."""
+"""The number of a value that is unequal to every other, also to another of its kind."""
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ class VirtualBase:
 
     @cached_property
     def base(self) -> Base:
-        """What the two come from. It is looked for where they differ only."""
+        """What the two come from. It is looked for only if they differ."""
         return self._below()
 
 
@@ -124,8 +124,8 @@ def resolve_base(
 ) -> Numbers:
     """Return the values of rows in a base, from those in commits.
 
-    ``below`` gives them for what the commits of a base come from. Nothing keeps that: where it is
-    gone, it clashes.
+    ``below`` gives them for what the commits of a base come from. Cleanup may have removed that;
+    then they are ``CLASH``.
     """
     if isinstance(base, CommitBase):
         return value(base.commit_id)

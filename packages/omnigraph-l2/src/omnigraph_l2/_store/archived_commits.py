@@ -19,8 +19,8 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._model.repository_layout import COMMITS, COMMITS_KEPT
-from omnigraph_l2._store.append_retry import add_rows
 from omnigraph_l2._store.commit_log import CommitLog
+from omnigraph_l2._store.log_append import add_rows
 from omnigraph_l2._store.log_rows import COMMITS_SCHEMA
 from omnigraph_l2._store.repository_root import RepositoryRoot
 

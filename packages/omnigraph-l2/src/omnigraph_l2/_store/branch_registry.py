@@ -347,5 +347,5 @@ class BranchRegistry:
         return self._root.open(MANIFEST).branches()
 
     def _has_none(self, name: str) -> bool:
-        """Return whether a branch of this name would have no pointer."""
+        """Return whether a native branch of this name counts as a branch without a pointer."""
         return not has_unique_ending(name) and name != SCHEMA_LOCK_BRANCH

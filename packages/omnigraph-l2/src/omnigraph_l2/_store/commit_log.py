@@ -25,7 +25,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._model.repository_layout import COMMIT_ACTORS, COMMIT_NOTES, COMMITS
-from omnigraph_l2._store.append_retry import add_rows
+from omnigraph_l2._store.log_append import add_rows
 from omnigraph_l2._store.log_rows import actor_rows, commit_rows, commits_from, note_rows
 from omnigraph_l2._store.repository_root import RepositoryRoot
 

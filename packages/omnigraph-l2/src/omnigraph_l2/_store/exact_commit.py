@@ -40,7 +40,10 @@ def commit_exactly(base: Table, stage: Callable[[Table], Staged]) -> Table:
 
 
 def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table:
-    """Do the same with a call that stages and commits in one; None if it commits nothing."""
+    """Do what ``commit_exactly`` does, with a function that stages and commits in one call.
+
+    It returns None if it has committed nothing.
+    """
     deadline = time.monotonic() + wait_seconds(COMMIT_SECONDS)
     pause = _FIRST_PAUSE
     on = base
@@ -79,9 +82,9 @@ def _contention(base: Table, failure: L1Error | None) -> OmniGraphError:
 
 
 def _restore(base: Table) -> tuple[Table, OutcomeUnknown | None]:
-    """Return the table to commit on, and how the reply was lost if it was.
+    """Make the pinned version the head again; return the table to commit on.
 
-    Whether it landed then shows when something is committed on top of it.
+    If the reply is lost, that is the base, with the error: the next commit shows what landed.
     """
     refuse_auto_cleanup(base.refresh())
     try:

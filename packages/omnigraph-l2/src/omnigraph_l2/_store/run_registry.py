@@ -21,7 +21,7 @@ from omnigraph_l1.errors import DatasetNotFound
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.manifest_rows import later_time
 from omnigraph_l2._model.repository_layout import COMMIT_NOTES, RUN_ACTORS, RUNS
-from omnigraph_l2._store.append_retry import add_rows
+from omnigraph_l2._store.log_append import add_rows
 from omnigraph_l2._store.log_rows import NOTES_SCHEMA, RUN_ACTORS_SCHEMA, RUNS_SCHEMA
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import CorruptRepository

@@ -32,7 +32,7 @@ CanAct = Callable[[Effect, Operation], bool]
 
 @attrs.define(eq=False)
 class _Shot:
-    """A rule that picked an operation; it counts for the rule once the effect has acted."""
+    """One use of a rule on one operation. It counts towards ``times`` once the effect has acted."""
 
     injected: Injected
     has_acted: bool = False
