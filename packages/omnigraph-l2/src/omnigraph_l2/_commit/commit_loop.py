@@ -115,7 +115,9 @@ class CommitLoop:
         prepared = operation.prepare(state)
         if prepared is not None:
             intent = self._check(operation, prepared, state)
-            return intent if prepared.confirm() else self._prepare(operation, state)
+            if prepared.confirm is not None and not prepared.confirm():
+                return self._prepare(operation, state)
+            return intent
         if operation.expected:
             check_expectations(self.catalog.refresh().state, operation.expected)
         return None

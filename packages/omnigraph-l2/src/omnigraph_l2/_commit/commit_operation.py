@@ -71,10 +71,6 @@ class NewVersion:
     """What its declaration becomes, for a change of the schema; None where it stays."""
 
 
-def _confirm() -> bool:
-    return True
-
-
 _NO_VERSIONS: Mapping[str, NewVersion] = MappingProxyType({})
 
 
@@ -91,7 +87,7 @@ class Prepared:
     """On the branch of a run: tables that were read, to be recorded; None elsewhere."""
     check_ends: bool = True
     """Whether the ends of edges are checked. Only a caller who asked for it waives that."""
-    confirm: Callable[[], bool] = _confirm
+    confirm: Callable[[], bool] | None = None
     """Called once all is checked, before the publish: False if it has to be prepared again."""
 
 

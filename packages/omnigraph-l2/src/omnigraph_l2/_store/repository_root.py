@@ -171,11 +171,6 @@ class RepositoryRoot:
             )
         return self.remember(path, table)
 
-    def known(self, path: str) -> Table | None:
-        """Return the handle of a dataset that was opened last, without a look at the store."""
-        with self._lock:
-            return self._handles.get((path, None))
-
     def remember(self, path: str, table: Table) -> Table:
         """Cache a handle."""
         with self._lock:
@@ -247,6 +242,8 @@ class RepositoryRoot:
 
 _SCHEMA_FILES: Final = ("_schema.pg", "_schema.ir.json", "__schema_state.json")
 """Where the original program keeps the schema. It opens no repository without them."""
+_SCHEMA_LOCK: Final = f"{MANIFEST}/_refs/branches/{SCHEMA_LOCK_BRANCH}.json"
+"""The branch of the catalog by which it says that it changes the schema, as Lance keeps it."""
 _AUTO_CLEANUP: Final = "lance.auto_cleanup."
 _DATASET: Final = re.compile(r"(?P<root>.*?)/(?P<path>(?:(?:nodes|edges)/)?[^/]+)")
 
@@ -263,29 +260,29 @@ def check_writable(root: RepositoryRoot) -> None:
         _refuse_foreign_logs(root)
     elif not root.storage.location.is_local and now - root.writable_at < _LOOK_AGAIN_SECONDS:
         return
-    manifest, is_locked, files = _look_for_original_program(root)
-    if files or _has_auto_cleanup(manifest):
+    manifest, files = _look_for_original_program(root)
+    if _has_auto_cleanup(manifest) or files not in ((), (_SCHEMA_LOCK,)):
         datasets = (MANIFEST,) if _has_auto_cleanup(manifest) else ()
-        raise ForeignRepository(location=root.location, files=files, datasets=datasets)
-    if is_locked:
+        schema_files = tuple(name for name in files if name != _SCHEMA_LOCK)
+        raise ForeignRepository(location=root.location, files=schema_files, datasets=datasets)
+    if files:
         raise SchemaChangeInProgress(location=root.location)
     root.writable_at = now
 
 
-def _look_for_original_program(root: RepositoryRoot) -> tuple[Table, bool, tuple[str, ...]]:
-    """Return the catalog, whether its schema is being changed, and the original program's files."""
-    known = root.known(MANIFEST)
-    if known is None or root.storage.location.is_local:
-        manifest = root.open(MANIFEST)
-        return manifest, manifest.has_branch(SCHEMA_LOCK_BRANCH), find_schema_files(root)
-    # Each of these is a request or two, and none of them needs another one's answer.
+def _look_for_original_program(root: RepositoryRoot) -> tuple[Table, tuple[str, ...]]:
+    """Return the catalog, and the names of what the original program has left."""
+    names = (*_SCHEMA_FILES, _SCHEMA_LOCK)
     looks: list[Callable[[], Any]] = [
-        lambda: root.open(MANIFEST),
-        lambda: known.has_branch(SCHEMA_LOCK_BRANCH),
-        *(partial(_has_file, root, name) for name in _SCHEMA_FILES),
+        partial(root.open, MANIFEST),
+        *(partial(_has_file, root, name) for name in names),
     ]
-    manifest, is_locked, *there = root.at_once(lambda look: look(), looks)
-    return manifest, is_locked, tuple(compress(_SCHEMA_FILES, there))
+    manifest, *there = (
+        [look() for look in looks]
+        if root.storage.location.is_local
+        else root.at_once(lambda look: look(), looks)
+    )
+    return manifest, tuple(compress(names, there))
 
 
 def _refuse_foreign_logs(root: RepositoryRoot) -> None:
@@ -306,14 +303,15 @@ def _refuse_foreign_logs(root: RepositoryRoot) -> None:
 
 def find_schema_files(root: RepositoryRoot) -> tuple[str, ...]:
     """Return the names of the original program's schema files that a repository has."""
-    location = root.storage.location
-    if location.is_local:
-        return tuple(name for name in _SCHEMA_FILES if (location.local_path / name).exists())
-    found = root.at_once(partial(_has_file, root), _SCHEMA_FILES)
-    return tuple(compress(_SCHEMA_FILES, found))
+    if root.storage.location.is_local:
+        return tuple(name for name in _SCHEMA_FILES if _has_file(root, name))
+    return tuple(compress(_SCHEMA_FILES, root.at_once(partial(_has_file, root), _SCHEMA_FILES)))
 
 
 def _has_file(root: RepositoryRoot, name: str) -> bool:
+    location = root.storage.location
+    if location.is_local:
+        return (location.local_path / name).exists()
     return read_object(root.storage, name) is not None
 
 
