@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from forced_order import meanwhile
 
 from omnigraph_l1 import Table
 from omnigraph_l1.failpoints import handling
-from omnigraph_l2 import GraphSchema, NodeType, Repository
+from omnigraph_l2 import CommitOutcome, GraphSchema, NodeType, Repository
 from omnigraph_l2.errors import CommitOutcomeUnknown, StorageError
 from omnigraph_testing import Answer, CutReply, Effect, FaultyS3, Operation, Rule, Twice
 
@@ -117,3 +118,47 @@ def test_a_publish_that_is_visible_and_could_not_be_flushed(
         assert flushed
         assert repo.log()[0] == tx.commit
         assert repo.snapshot().read("node:A")["id"].to_pylist() == ["a"]
+
+
+def test_a_publish_whose_second_attempt_is_refused(faulty_s3: FaultyS3) -> None:
+    """The first one is still under way: it is unknown, not undone, and then it lands."""
+    uri, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    with Repository.init(uri, GraphSchema(nodes=[NodeType("A")]), options) as repo:
+        with repo.transaction() as tx:
+            tx.append("node:A", [{"id": "a"}])
+        with faulty_s3.hold("PUT", key=VERSIONS, cut=True) as held:
+            faulty_s3.inject(Rule(Answer(403), "PUT", key=VERSIONS, after=1))
+            tx = repo.transaction()
+            with pytest.raises(CommitOutcomeUnknown), tx:
+                tx.append("node:A", [{"id": "b"}])
+            assert tx.outcome is CommitOutcome.UNKNOWN
+            faulty_s3.clear()
+            held.release()
+        assert faulty_s3.wait_until_idle()
+        assert tx.outcome is CommitOutcome.COMMITTED
+        assert sorted(repo.snapshot().read("node:A")["id"].to_pylist()) == ["a", "b"]
+
+
+def test_a_merge_whose_source_is_deleted_before_its_outcome_is_known(faulty_s3: FaultyS3) -> None:
+    """That the source is gone says nothing of the merge."""
+    uri, options = faulty_s3.uri("repo"), faulty_s3.storage_options
+    with (
+        Repository.init(uri, GraphSchema(nodes=[NodeType("A")]), options) as repo,
+        Repository.open(uri, options) as other,
+    ):
+        repo.branches.create("side")
+        with repo.transaction("side") as tx:
+            tx.append("node:A", [{"id": "a"}])
+        with faulty_s3.hold("PUT", key=VERSIONS, cut=True) as held:
+            for method, key in (("GET", VERSIONS), ("LIST", "*/__manifest/_versions*")):
+                rule = Rule(Answer(403), method, key=key, predicate=lambda _: bool(held.operations))
+                faulty_s3.inject(rule)
+            with (
+                meanwhile("l2.publish.planned", lambda: other.branches.delete("side")),
+                pytest.raises(CommitOutcomeUnknown),
+            ):
+                repo.branches.merge("side", timeout=5)
+            faulty_s3.clear()
+            held.release()
+        assert faulty_s3.wait_until_idle()
+        assert other.snapshot().read("node:A")["id"].to_pylist() == ["a"]

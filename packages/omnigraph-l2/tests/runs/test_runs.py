@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import pytest
 from each_store import S3_AT_NIGHT
-from forced_order import meanwhile
 from runwork import (
     AFTER_WORK,
     COMPANY,
@@ -22,7 +21,6 @@ from runwork import (
 from omnigraph_l2 import Repository, RunStatus
 from omnigraph_l2.errors import (
     BranchInUse,
-    CommitOutcomeUnknown,
     InvalidRequest,
     RunConflict,
     TransactionClosed,
@@ -36,75 +34,6 @@ BEFORE = {"ann": 1, "bob": 1, "cat": 1, "dan": 1}
 def again(repo: Repository) -> Repository:
     """Open the same repository as another process would."""
     return Repository.open(repo.uri, repo._root.storage.lance_options, durability="none")
-
-
-@pytest.mark.parametrize(
-    ("point", "is_taken"), [("l2.run.applied", True), ("l2.publish.planned", False)]
-)
-@pytest.mark.usefixtures("impatient")
-def test_a_step_while_the_run_is_published(repo: Repository, point: str, *, is_taken: bool) -> None:
-    """It is in the publish, or it is refused: what was acknowledged is not left out."""
-    run = repo.runs.begin()
-    work(run)
-    taken: list[bool] = []
-
-    def step() -> None:
-        with again(repo) as other:
-            late = other.runs.get(run.run_id)
-            try:
-                with late.transaction() as tx:
-                    tx.append(COMPANY, [{"id": "late"}])
-            except UnknownBranch:
-                taken.append(False)
-            else:
-                taken.append(True)
-
-    with meanwhile(point, step):
-        run.publish()
-    assert taken == [is_taken]
-    assert ("late" in ids(repo, COMPANY)) == is_taken
-    assert repo.verify().ok
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_step_that_landed_while_the_run_is_published(repo: Repository) -> None:
-    """It is in the publish, but its writer finds the run gone: it cannot know."""
-    run = repo.runs.begin()
-    work(run)
-
-    def publish() -> None:
-        with again(repo) as other:
-            other.runs.get(run.run_id).publish()
-
-    with (
-        meanwhile("l2.publish.visible", publish),
-        pytest.raises(CommitOutcomeUnknown),
-        run.transaction() as tx,
-    ):
-        tx.append(COMPANY, [{"id": "late"}])
-    assert ids(repo, COMPANY) == ["co", "late"]
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_run_that_is_refused_after_its_last_step(local: Repository) -> None:
-    """It takes no more steps once its publish was checked; it can be published again, or end."""
-    run = local.runs.begin()
-    work(run)
-
-    def overtake() -> None:
-        with again(local) as other, other.transaction() as tx:
-            tx.append(COMPANY, [{"id": "x"}])
-
-    with meanwhile("l2.publish.planned", overtake), pytest.raises(RunConflict):
-        run.publish()
-    assert local.verify().ok
-    with pytest.raises(UnknownBranch), run.transaction() as tx:
-        tx.append(COMPANY, [{"id": "late"}])
-    with pytest.raises(RunConflict):
-        run.publish()
-    run.abort()
-    assert local.verify().ok
-    assert not left_behind(local)
 
 
 def test_a_run_is_seen_by_nobody_until_it_is_published(repo: Repository) -> None:

@@ -7,6 +7,7 @@ a process that died can be continued, aborted or listed, and blocks no other run
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +25,7 @@ from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._runs.begin_run import RunCreator
 from omnigraph_l2._runs.run import Run
-from omnigraph_l2._runs.run_publish import RunPublisher, published_commit, published_commits
+from omnigraph_l2._runs.run_publish import RunPublisher, published_commits
 from omnigraph_l2._store.branch_registry import is_hidden, run_branch
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
 from omnigraph_l2._store.run_registry import Registry, RunRecord, RunStatus
@@ -109,6 +110,9 @@ class Runs:
     def transaction(self, record: RunRecord, how: dict[str, Any]) -> Transaction:
         """Begin a transaction on the branch of a run, or raise where it has ended."""
         _check_running(record)
+        if self._open(record.run_branch).catalog.refresh().state.closed_at:
+            reason = "its publish has begun. Publish it again, or abort it"
+            raise InvalidRequest(what=f"transaction of run {record.run_id}", reason=reason)
         return self._transact(record.run_branch, **{"actor": record.actor_id, **how})
 
     def snapshot(self, record: RunRecord) -> Snapshot:
@@ -127,20 +131,41 @@ class Runs:
         record = self.read(record.run_id)
         target = self._target(record)
         if record.status is RunStatus.PUBLISHED:
-            commit_id = record.published_snapshot_id
-            record = self._end(record, RunStatus.PUBLISHED, commit_id)
-            return record, None if commit_id is None else target.find(commit_id)
+            return self._published(record, target)
         _check_running(record)
         self._check_target(record, target)
         try:
             commit = self._publisher(record, target, timeout).publish(message)
-        except OmniGraphError:
-            # Perhaps another process published it, and removed its branch under our hands.
-            commit = published_commit(target, record.run_id)
+        except OmniGraphError as error:
+            # Perhaps another process published or ended it, and removed its branch meanwhile.
+            with suppress(OmniGraphError):  # where the store fails, the first error counts
+                record = self.read(record.run_id)
+            if record.status is RunStatus.PUBLISHED:
+                return self._published(record, target)
+            if isinstance(error, UnknownBranch):
+                _check_running(record)
+            raise
+        return self._publish_ended(record, commit), commit
+
+    def _published(
+        self, record: RunRecord, target: BranchSession
+    ) -> tuple[RunRecord, GraphCommit | None]:
+        """Return a run that is published, and its commit."""
+        commit_id = record.published_snapshot_id
+        commit = None if commit_id is None else target.find(commit_id)
+        return self._publish_ended(record, commit), commit
+
+    def _publish_ended(self, record: RunRecord, commit: GraphCommit | None) -> RunRecord:
+        """Write down that a run is published. Where it has a commit, that says so already."""
+        commit_id = None if commit is None else commit.graph_commit_id
+        try:
+            return self._end(record, RunStatus.PUBLISHED, commit_id)
+        except OmniGraphError as error:
             if commit is None:
                 raise
-        commit_id = None if commit is None else commit.graph_commit_id
-        return self._end(record, RunStatus.PUBLISHED, commit_id), commit
+            location = self._root.location
+            emit("run_left_behind", location=location, run=record.run_id, error=str(error))
+            return _as_published(record, commit)
 
     def end(self, record: RunRecord, status: RunStatus, reason: str | None = None) -> RunRecord:
         """End a run without publishing it. A second time is no error."""

@@ -116,6 +116,8 @@ class PendingCommit:
     attempts: int = 0
     unexplained_refusals: int = 0
     lost_detail: str = ""
+    uncertain_before: int | None = None
+    """What was uncertain before the last attempt."""
     is_withdrawn: bool = False
     result: Published | None = None
     failure: BaseException | None = None
@@ -350,8 +352,8 @@ class ManifestBatchPublisher:
             _note(planned, unknown.detail)
             return unknown.detail
         except (L1Error, UnknownBranch) as error:
-            for each, _ in planned:
-                each.status.uncertain_sequence = None
+            for each, _ in planned:  # an earlier attempt may still land
+                each.status.uncertain_sequence = each.uncertain_before
             if not isinstance(error, CommitConflict):
                 raise
             if error.resolution is Resolution.INCOMPATIBLE:
@@ -416,6 +418,7 @@ class ManifestBatchPublisher:
                 return False
             for each, made in planned:
                 each.attempts += 1
+                each.uncertain_before = each.status.uncertain_sequence
                 # Whatever interrupts the write from here on, it may have landed.
                 each.status.uncertain_sequence = made.made.sequence
                 each.lost_detail = "the write was interrupted"

@@ -43,6 +43,7 @@ from omnigraph_l2.errors import (
     ExpectedVersionMismatch,
     InvalidRequest,
     OmniGraphError,
+    OutcomeUnknown,
     SnapshotExpired,
     UnknownBranch,
     UnknownReference,
@@ -234,7 +235,7 @@ class Merger:
         """Raise ``UnknownBranch`` or ``SnapshotExpired`` if the source was removed."""
         try:
             yield
-        except MergeConflicts:
+        except (MergeConflicts, OutcomeUnknown):
             raise
         except OmniGraphError:
             self.references.check_retained(revision)

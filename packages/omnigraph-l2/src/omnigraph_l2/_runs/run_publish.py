@@ -34,14 +34,9 @@ from omnigraph_l2.errors import (
     RunConflict,
 )
 
-__all__ = ["RunPublisher", "published_commit", "published_commits"]
+__all__ = ["RunPublisher", "published_commits"]
 
 _APPLIED = declare("l2.run.applied", "the changes of a run are on its target, unpublished")
-
-
-def published_commit(target: BranchSession, run_id: str) -> GraphCommit | None:
-    """Find the commit that a run has made on its target."""
-    return published_commits(target, [run_id]).get(run_id)
 
 
 def published_commits(target: BranchSession, run_ids: Sequence[str]) -> dict[str, GraphCommit]:

@@ -309,9 +309,6 @@ def find_schema_files(root: RepositoryRoot) -> tuple[str, ...]:
 
 
 def _has_file(root: RepositoryRoot, name: str) -> bool:
-    location = root.storage.location
-    if location.is_local:
-        return (location.local_path / name).exists()
     return read_object(root.storage, name) is not None
 
 

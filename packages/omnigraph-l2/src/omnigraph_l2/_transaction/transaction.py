@@ -35,6 +35,8 @@ from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.incoming_rows import Incoming, incoming
 from omnigraph_l2._rows.pinned_reads import IdLookup
 from omnigraph_l2._rows.spill_file import Spool
+from omnigraph_l2._store.archived_commits import ArchivedCommits
+from omnigraph_l2._store.branch_registry import is_hidden
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2._transaction.change_target import ChangeTarget, StagedChange
 from omnigraph_l2._transaction.shared_work import SharedWork
@@ -170,9 +172,8 @@ class Transaction:
                 self._ended = "committed"
             else:
                 self._ended = "abandoned"
-            with self._branch.translate_errors():
-                intent = attrs.evolve(self._intent(new_ulid()), operation_hash=None)
-                self._reads.record(intent, timeout=self._timeout)
+            if self._status.published is None:  # else its commit has what was read
+                self._record_reads(has_failed=kind is not None)
         except UnknownBranch as gone:
             self._ended = "failed"
             raise UnknownBranch(location=self._root.location, branch=self._branch.name) from gone
@@ -199,9 +200,15 @@ class Transaction:
             return CommitOutcome.COMMITTED
         if self._status.uncertain_sequence is None:
             return CommitOutcome.NOT_COMMITTED
-        with self._branch.translate_errors():
-            found = self._branch.find(self._commit_id)
-        return CommitOutcome.UNKNOWN if found is None else CommitOutcome.COMMITTED
+        otherwise = CommitOutcome.UNKNOWN
+        try:
+            with self._branch.translate_errors():
+                found = self._branch.find(self._commit_id)
+        except UnknownBranch:
+            found = ArchivedCommits(self._root).find(self._commit_id)
+            if not is_hidden(self._branch.native):  # steps of runs are not archived
+                otherwise = CommitOutcome.NOT_COMMITTED
+        return otherwise if found is None else CommitOutcome.COMMITTED
 
     @property
     def is_repeat(self) -> bool:
@@ -392,6 +399,16 @@ class Transaction:
         self._reads.add(table_key)
 
     # Inside.
+
+    def _record_reads(self, *, has_failed: bool) -> None:
+        """Note on the branch of a run what was read, also where nothing was changed."""
+        intent = attrs.evolve(self._intent(new_ulid()), operation_hash=None)
+        try:
+            with self._branch.translate_errors():
+                self._reads.record(intent, timeout=self._timeout)
+        except UnknownBranch:
+            if not has_failed:
+                raise
 
     def _read_on(self, reader: pa.RecordBatchReader, table_key: str) -> Iterator[pa.RecordBatch]:
         while True:
