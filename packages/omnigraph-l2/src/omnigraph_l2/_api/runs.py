@@ -137,7 +137,7 @@ class Runs:
         try:
             commit = self._publisher(record, target, timeout).publish(message)
         except OmniGraphError as error:
-            # Perhaps another process published or ended it, and removed its branch meanwhile.
+            # Perhaps another process published or ended it, and removed its branch.
             with suppress(OmniGraphError):  # where the store fails, the first error counts
                 record = self.read(record.run_id)
             if record.status is RunStatus.PUBLISHED:
