@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fleet import Location, scaled, tables
+from untimed_requests import untimed
 
 from omnigraph_l2 import Repository
 from omnigraph_testing import FaultyS3

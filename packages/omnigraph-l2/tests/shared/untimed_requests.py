@@ -1,4 +1,4 @@
-"""Requests to a store, without those that go by the clock: how many there are, a test cannot say."""
+"""Requests to a store, without those that go by the clock, of which no test knows the number."""
 
 from __future__ import annotations
 
