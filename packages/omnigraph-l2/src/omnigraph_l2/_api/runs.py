@@ -142,7 +142,7 @@ class Runs:
                 record = self.read(record.run_id)
             if record.status is RunStatus.PUBLISHED:
                 return self._published(record, target)
-            if isinstance(error, UnknownBranch):
+            if isinstance(error, UnknownBranch) and error.branch == record.run_branch:
                 _check_running(record)
             raise
         return self._publish_ended(record, commit), commit
