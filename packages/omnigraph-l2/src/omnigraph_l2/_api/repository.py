@@ -375,11 +375,6 @@ class Repository:
                 check_expectations(self._branch(branch).catalog.refresh().state, expected)
                 return None
             pin = self._branch(branch).hold()
-
-            def hold_back_cleanups() -> None:
-                pin.hold_back_tables()
-                self._references.outlast_cleanups()
-
             operation = BatchPublish(
                 root=self._root,
                 intent=Intent(
@@ -392,7 +387,8 @@ class Repository:
                 ),
                 changes=tuple(changes),
                 expected=dict(expected),
-                hold_back_cleanups=hold_back_cleanups,
+                pin=pin,
+                outlast_cleanups=self._references.outlast_cleanups,
             )
             return self._branch(branch).commit(operation, timeout=timeout, pin=pin)
 

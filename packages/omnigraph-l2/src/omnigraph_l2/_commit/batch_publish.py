@@ -18,6 +18,7 @@ import attrs
 from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.publish_plan import Change, Intent, TableUpdate
 from omnigraph_l2._commit.commit_operation import Prepared
+from omnigraph_l2._commit.leases import Pin
 from omnigraph_l2._store.branch_registry import is_owned_by
 from omnigraph_l2._store.external_versions import check_there, complete_update
 from omnigraph_l2._store.repository_root import RepositoryRoot
@@ -34,8 +35,9 @@ class BatchPublish:
     intent: Intent
     changes: tuple[Change, ...]
     expected: Mapping[str, int]
-    hold_back_cleanups: Callable[[], None]
-    """Let no cleanup remove versions of tables until this operation has ended."""
+    pin: Pin
+    outlast_cleanups: Callable[[], None]
+    """Wait until no cleanup is running that began before."""
 
     def lineages(self, _lost: int) -> Collection[str]:
         """Return no names: the tables are written already."""
@@ -46,7 +48,8 @@ class BatchPublish:
         updates = [each for each in self.changes if isinstance(each, TableUpdate)]
         older = [each for each in updates if not _is_kept(each, state)]
         if older:
-            self.hold_back_cleanups()
+            self.pin.hold_back_tables()
+            self.outlast_cleanups()
         for update in updates:
             check_there(update, self.root, is_fresh=update in older)
         return Prepared(changes=tuple(complete_update(each, self.root) for each in self.changes))

@@ -36,7 +36,13 @@ from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import LEASE_REFS
 from omnigraph_l2._store.manifest_store import VersionsRead
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
-from omnigraph_l2.errors import CorruptRepository, LeaseLost, SnapshotExpired, StorageError
+from omnigraph_l2.errors import (
+    CorruptRepository,
+    LeaseLost,
+    SnapshotExpired,
+    StorageError,
+    TransactionClosed,
+)
 
 __all__ = [
     "LEASE_SECONDS",
@@ -227,18 +233,19 @@ class Leases:
             else:
                 self._start_heartbeat()
         with self._lock:
-            if writes and self._ref is None:
-                # It was lost a moment ago, or is being released because the handle is closed.
-                raise LeaseLost(location=self._root.location, seconds=0)
-            hold = Pin(
-                self,
-                floors={name: read.last for name, read in self._known().items()},
-                since=self._clock(),
-                began=boottime_seconds(),
-                generation=None if self._ref is None else self._generation,
-            )
-            self._holds.add(hold)
-        return hold
+            if not writes or self._ref is not None:
+                hold = Pin(
+                    self,
+                    floors={name: read.last for name, read in self._known().items()},
+                    since=self._clock(),
+                    began=boottime_seconds(),
+                    generation=None if self._ref is None else self._generation,
+                )
+                self._holds.add(hold)
+                return hold
+        if self._closed:
+            raise TransactionClosed(what="repository handle", state="closed")
+        return self.hold(writes=writes)  # the lease was lost a moment ago
 
     def check(self, hold: Pin) -> None:
         """Raise ``LeaseLost`` if what a pin needs may have been cleaned up."""

@@ -359,7 +359,7 @@ class ManifestBatchPublisher:
             if error.resolution is Resolution.INCOMPATIBLE:
                 emit("publish_incompatible", location=location, detail=error.detail)
             return error.detail
-        _note(planned, "the write was acknowledged and is not in the newest version")
+        _note(planned, "the write was acknowledged")
         if time.monotonic() - started > _SLOW_SECONDS:
             # After so long, versions in between may have been cleaned up: trust only the newest.
             loaded = self._catalog.refresh()
@@ -373,7 +373,9 @@ class ManifestBatchPublisher:
         is_gone = self._backend.is_gone_after(loaded)
         for each, _ in planned:
             found = loaded.state.commit(each.intent.graph_commit_id)
-            if found is not None:
+            if found is None:
+                each.lost_detail = "the write was acknowledged and is not in the newest version"
+            else:
                 self._accept(each, found, location, is_gone=is_gone)
         if is_gone:
             return ""

@@ -37,6 +37,7 @@ from omnigraph_l2.errors import (
 __all__ = ["RunPublisher", "published_commits"]
 
 _APPLIED = declare("l2.run.applied", "the changes of a run are on its target, unpublished")
+_CLOSED = declare("l2.run.closed", "the run takes no more steps, and is not published yet")
 
 
 def published_commits(target: BranchSession, run_ids: Sequence[str]) -> dict[str, GraphCommit]:
@@ -154,6 +155,7 @@ class _RunChanges:
         publisher, seen = self.publisher, self.states.after.last_sequence
         if run_of(publisher.record.run_branch) is not None:  # else another program made it
             publisher.run_branch.close(publisher.record.run_branch, timeout=publisher.timeout)
+        failpoint(_CLOSED)
         self.states, self.is_final = publisher.states(), True
         return self.states.after.last_sequence == seen
 

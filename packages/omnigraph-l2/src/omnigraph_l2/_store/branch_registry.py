@@ -178,12 +178,14 @@ class BranchPointers:
         while known is not None:
             ref, pointer = known
             head = (pointer.manifest_version, pointer.head_commit_id)
-            if pointer.native_branch != native_branch:
+            is_other = pointer.native_branch != native_branch
+            is_past = pointer.manifest_version > version or head == (version, commit_id)
+            if (is_other or is_past) and known is seen and native_branch is not None:
+                known, seen = self._read(name), None  # it may have changed since
+                continue
+            if is_other:
                 break
-            if pointer.manifest_version > version or head == (version, commit_id):
-                if known is seen and native_branch is not None:
-                    known, seen = self._read(name), None  # it may have been deleted since
-                    continue
+            if is_past:
                 self._seen[name] = known
                 return True
             moved = attrs.evolve(

@@ -19,7 +19,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -260,29 +260,32 @@ def check_writable(root: RepositoryRoot) -> None:
         _refuse_foreign_logs(root)
     elif not root.storage.location.is_local and now - root.writable_at < _LOOK_AGAIN_SECONDS:
         return
-    manifest, files = _look_for_original_program(root)
-    if _has_auto_cleanup(manifest) or files not in ((), (_SCHEMA_LOCK,)):
-        datasets = (MANIFEST,) if _has_auto_cleanup(manifest) else ()
-        schema_files = tuple(name for name in files if name != _SCHEMA_LOCK)
-        raise ForeignRepository(location=root.location, files=schema_files, datasets=datasets)
-    if files:
+    names = (*_SCHEMA_FILES, _SCHEMA_LOCK)
+    manifest, *there = _look_up(root, [partial(root.open, MANIFEST), *_looks(root, names)])
+    *files, is_locked = there
+    datasets = (MANIFEST,) if _has_auto_cleanup(manifest) else ()
+    if any(files) or datasets:
+        found = tuple(compress(_SCHEMA_FILES, files))
+        raise ForeignRepository(location=root.location, files=found, datasets=datasets)
+    if is_locked:
         raise SchemaChangeInProgress(location=root.location)
     root.writable_at = now
 
 
-def _look_for_original_program(root: RepositoryRoot) -> tuple[Table, tuple[str, ...]]:
-    """Return the catalog, and the names of what the original program has left."""
-    names = (*_SCHEMA_FILES, _SCHEMA_LOCK)
-    looks: list[Callable[[], Any]] = [
-        partial(root.open, MANIFEST),
-        *(partial(_has_file, root, name) for name in names),
-    ]
-    manifest, *there = (
-        [look() for look in looks]
-        if root.storage.location.is_local
-        else root.at_once(lambda look: look(), looks)
-    )
-    return manifest, tuple(compress(names, there))
+def _looks(root: RepositoryRoot, names: Iterable[str]) -> list[Callable[[], bool]]:
+    """Return, for each file, a function that says whether it is there."""
+    return [partial(_has_file, root, name) for name in names]
+
+
+def _has_file(root: RepositoryRoot, name: str) -> bool:
+    return read_object(root.storage, name) is not None
+
+
+def _look_up(root: RepositoryRoot, looks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Call functions that look at the repository: at once where each of them is a request."""
+    if root.storage.location.is_local:
+        return [look() for look in looks]
+    return root.at_once(lambda look: look(), looks)
 
 
 def _refuse_foreign_logs(root: RepositoryRoot) -> None:
@@ -303,13 +306,7 @@ def _refuse_foreign_logs(root: RepositoryRoot) -> None:
 
 def find_schema_files(root: RepositoryRoot) -> tuple[str, ...]:
     """Return the names of the original program's schema files that a repository has."""
-    if root.storage.location.is_local:
-        return tuple(name for name in _SCHEMA_FILES if _has_file(root, name))
-    return tuple(compress(_SCHEMA_FILES, root.at_once(partial(_has_file, root), _SCHEMA_FILES)))
-
-
-def _has_file(root: RepositoryRoot, name: str) -> bool:
-    return read_object(root.storage, name) is not None
+    return tuple(compress(_SCHEMA_FILES, _look_up(root, _looks(root, _SCHEMA_FILES))))
 
 
 def refuse_auto_cleanup(table: Table) -> Table:

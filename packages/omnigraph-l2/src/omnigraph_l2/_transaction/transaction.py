@@ -28,7 +28,7 @@ from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.integrity import ENDS
 from omnigraph_l2._commit.leases import Pin, guard_lease
 from omnigraph_l2._commit.publisher import WriteStatus
-from omnigraph_l2._errors.translating import translate_table_errors
+from omnigraph_l2._errors.translating import translate_errors, translate_table_errors
 from omnigraph_l2._model.argument_checks import check_key, invalid_argument, listed_ids
 from omnigraph_l2._rows.data_problems import translate_data_errors
 from omnigraph_l2._rows.id_set import IdSet
@@ -205,7 +205,8 @@ class Transaction:
             with self._branch.translate_errors():
                 found = self._branch.find(self._commit_id)
         except UnknownBranch:
-            found = ArchivedCommits(self._root).find(self._commit_id)
+            with translate_errors():
+                found = ArchivedCommits(self._root).find(self._commit_id)
             if not is_hidden(self._branch.native):  # steps of runs are not archived
                 otherwise = CommitOutcome.NOT_COMMITTED
         return otherwise if found is None else CommitOutcome.COMMITTED
