@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import signal
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import structlog
 from people import SCHEMA, rows
 
-from omnigraph_l1 import Durability, Storage, Table, WriteTarget
+from omnigraph_l1 import Durability, JsonRefs, Storage, Table, WriteTarget
 from omnigraph_l1.errors import UsedAfterFork
+from omnigraph_testing import FaultyS3
 
 
 def in_forked_child(attempt: Callable[[], object]) -> str:
@@ -110,3 +113,24 @@ def test_no_secret_in_any_text() -> None:
     assert "hidden" not in repr(target) + str(target) + repr(storage) + str(storage)
     assert "also" not in repr(target)
     assert pickle.loads(pickle.dumps(target)) == target
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:UserWarning")
+def test_a_fork_while_the_store_is_tried_out(faulty_s3: FaultyS3) -> None:
+    """The child does not wait for a thread of its parent that is not there."""
+    options = faulty_s3.storage_options
+    # By this name nothing in this process has tried it out yet.
+    options = {key: value.replace("127.0.0.1", "localhost") for key, value in options.items()}
+
+    def attempt() -> None:
+        signal.alarm(30)  # else the parent would wait for ever, too
+        JsonRefs.open(Storage.resolve(faulty_s3.uri(), options)).probe_once()
+
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key="*.probe/*") as held:
+        trying = pool.submit(JsonRefs.open(Storage.resolve(faulty_s3.uri(), options)).probe_once)
+        held.wait()
+        assert in_forked_child(attempt) == "UsedAfterFork"
+        held.release()
+        trying.result(60)

@@ -55,6 +55,7 @@ from omnigraph_l1._lance.version_files import (
 )
 from omnigraph_l1._storage.stored_objects import sync_directories, sync_files, translate_os_errors
 from omnigraph_l1._text_encoding import new_ulid
+from omnigraph_l1.errors import L1Error, OutcomeUnknown
 
 __all__ = [
     "FLUSHED_PROPERTY",
@@ -108,6 +109,20 @@ def flush_version(pinned: PinnedDataset) -> None:
     """
     names = (format_name(pinned.version, scheme) for scheme in NamingScheme)
     _flush_present(pinned, [Path(VERSIONS) / name for name in names])
+
+
+@contextmanager
+def flushing_written(pinned: PinnedDataset, write_id: str) -> Iterator[None]:
+    """Raise ``OutcomeUnknown`` if a version that was just written cannot be flushed.
+
+    It is visible by then, and perhaps not durable; or it is gone again, with its branch.
+    """
+    try:
+        yield
+    except L1Error as error:
+        raise OutcomeUnknown(
+            location=str(pinned.location), write_id=write_id, detail=str(error)
+        ) from error
 
 
 def flush_indexes(pinned: PinnedDataset) -> None:

@@ -22,7 +22,7 @@ from lance.bitmap import Bitmap
 from lance.dataset import Index
 
 from omnigraph_l1._dataset.argument_checks import key_problems
-from omnigraph_l1._dataset.durability import flush_files, flush_version
+from omnigraph_l1._dataset.durability import flush_files, flush_version, flushing_written
 from omnigraph_l1._dataset.pinned_dataset import (
     IndexInfo,
     PinnedDataset,
@@ -242,7 +242,8 @@ def _commit_parts(
     dataset = commit_once(pinned, transaction, "index")
     failpoint(_VISIBLE)
     done = pinned.at(dataset)
-    flush_version(done)
+    with flushing_written(done, transaction.uuid):
+        flush_version(done)
     return CommitResult(
         pinned=done,
         base_version=pinned.version,

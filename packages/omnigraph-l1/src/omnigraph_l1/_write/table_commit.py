@@ -27,6 +27,7 @@ from omnigraph_l1._dataset.durability import (
     flush_everything_named,
     flush_files,
     flush_version,
+    flushing_written,
     has_torn_head,
     make_durable,
     mark_flushed,
@@ -118,7 +119,8 @@ def commit(
         event["version"] = dataset.version
     failpoint(_VISIBLE)
     done = pinned.at(dataset)
-    flush_version(done)
+    with flushing_written(done, identity):
+        flush_version(done)
     if done.version == pinned.version + 1:
         remember_durable(done)
     failpoint(_FLUSHED)
@@ -170,13 +172,9 @@ def cas_merge(pinned: PinnedDataset, data: ArrowData, *, key: str, write_id: str
         event["version"] = moving.version
     failpoint(_MERGE_VISIBLE)
     done = pinned.at(moving)
-    try:
+    with flushing_written(done, write_id):
         flush_everything_named(done)
         flush_version(done)
-    except L1Error as error:  # it is visible, and perhaps not durable, or gone with its branch
-        raise OutcomeUnknown(
-            location=str(pinned.location), write_id=write_id, detail=str(error)
-        ) from error
     if done.flushes:
         mark_flushed(done.directory, done.version)
         remember_durable(done)

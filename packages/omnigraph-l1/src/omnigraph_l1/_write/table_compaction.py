@@ -15,7 +15,12 @@ from lance import LanceDataset
 from lance.optimize import Compaction
 
 from omnigraph_l1._dataset.argument_checks import parse_count
-from omnigraph_l1._dataset.durability import flush_files, flush_indexes, flush_version
+from omnigraph_l1._dataset.durability import (
+    flush_files,
+    flush_indexes,
+    flush_version,
+    flushing_written,
+)
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._events import time_event
 from omnigraph_l1._lance.lance_failures import (
@@ -77,8 +82,9 @@ def compact(pinned: PinnedDataset, *, target_rows: int, drop_deleted: bool = Tru
         event["version"] = moving.version
     failpoint(_VISIBLE)
     done = pinned.at(moving)
-    flush_indexes(done)
-    flush_version(done)
+    with flushing_written(done, ""):
+        flush_indexes(done)
+        flush_version(done)
     replaced = {f.path for r in rewrites for part in original_fragments(r) for f in part.files}
     expected = (set(_content(pinned)) - _of_fragments(pinned, replaced)) | {
         (f.path, None) for part in written for f in part.files

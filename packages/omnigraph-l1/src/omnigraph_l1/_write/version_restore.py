@@ -14,7 +14,12 @@ from lance import LanceOperation, Transaction
 
 from omnigraph_l1._dataset.argument_checks import parse_texts, parse_version
 from omnigraph_l1._dataset.dataset_opener import at_version, latest
-from omnigraph_l1._dataset.durability import flush_version, make_durable, remember_durable
+from omnigraph_l1._dataset.durability import (
+    flush_version,
+    flushing_written,
+    make_durable,
+    remember_durable,
+)
 from omnigraph_l1._dataset.pinned_dataset import PinnedDataset
 from omnigraph_l1._events import emit, time_event
 from omnigraph_l1._transaction_kinds import Resolution
@@ -69,7 +74,8 @@ def restore(pinned: PinnedDataset, version: int, *, properties: Mapping[str, str
             emit("retry", location=str(pinned.location), operation="restore")
     failpoint(_VISIBLE)
     done = pinned.at(dataset)
-    flush_version(done)
+    with flushing_written(done, identity):
+        flush_version(done)
     remember_durable(done)
     return CommitResult(
         pinned=done,
