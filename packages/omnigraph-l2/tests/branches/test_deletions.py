@@ -13,7 +13,7 @@ from racing import race
 from sizes import sized
 from small_graph import PERSON, SCHEMA, append, people
 
-from omnigraph_l2 import GraphSchema, NodeType, Repository, Run
+from omnigraph_l2 import CommitOutcome, GraphSchema, NodeType, Repository, Run
 from omnigraph_l2.errors import UnknownBranch
 from omnigraph_l2.reports import Severity
 from omnigraph_testing import AtPoint, Crash, FaultyS3
@@ -99,29 +99,9 @@ def test_a_commit_that_is_late(local: Repository, other: Repository) -> None:
     assert people(local, tag="v1") == "ann bob dan"
 
 
-def test_a_commit_that_lands_where_the_branch_was(faulty_s3: FaultyS3) -> None:
-    """Its write is on its way while the branch goes with all its versions: nothing refuses it."""
-    where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
-    with (
-        Repository.init(where, SCHEMA, options) as writer,
-        Repository.open(where, options) as deleter,
-    ):
-        writer.branches.create("side")
-        known = append(writer, "ann", branch="side")
-        versions = "*/__manifest/tree/side.*/_versions/*"
-        with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=versions) as held:
-            late = pool.submit(append, writer, "bob", branch="side")
-            held.wait()
-            deleter.branches.delete("side")
-            held.release()
-            with pytest.raises(UnknownBranch):
-                late.result(60)
-        assert writer.commit(known.graph_commit_id) == known
-        assert deleter.verify().ok
-
-
-def test_the_pointer_that_was_seen_before_says_nothing(faulty_s3: FaultyS3) -> None:
-    """The same, where the writer's handle has moved the pointer past that commit meanwhile."""
+@pytest.fixture
+def two(faulty_s3: FaultyS3) -> Iterator[tuple[Repository, Repository]]:
+    """Two handles, as two processes have, on a repository with a branch that has written."""
     where, options = faulty_s3.uri("repo"), faulty_s3.storage_options
     with (
         Repository.init(where, SCHEMA, options) as writer,
@@ -129,17 +109,33 @@ def test_the_pointer_that_was_seen_before_says_nothing(faulty_s3: FaultyS3) -> N
     ):
         writer.branches.create("side")
         append(writer, "ann", branch="side")
-        versions = "*/__manifest/tree/side.*/_versions/*"
-        with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=versions) as held:
-            late = pool.submit(append, writer, "bob", branch="side")
-            held.wait()
-            for name in "cd":
-                append(deleter, name, branch="side")
+        yield writer, deleter
+
+
+@pytest.mark.parametrize("was_seen", [False, True])
+def test_a_commit_that_lands_where_the_branch_was(
+    faulty_s3: FaultyS3, two: tuple[Repository, Repository], *, was_seen: bool
+) -> None:
+    """Its write is on its way while the branch goes with all its versions: nothing refuses it.
+
+    That the writer's handle has moved the pointer past that commit before says nothing.
+    """
+    writer, deleter = two
+    known = writer.log("side")[0]
+    versions = "*/__manifest/tree/side.*/_versions/*"
+    with ThreadPoolExecutor(1) as pool, faulty_s3.hold("PUT", key=versions) as held:
+        late = pool.submit(append, writer, "bob", branch="side")
+        held.wait()
+        if was_seen:
+            append(deleter, "cat", branch="side")
+            append(deleter, "dan", branch="side")
             writer.flush()
-            deleter.branches.delete("side")
-            held.release()
-            with pytest.raises(UnknownBranch):
-                late.result(60)
+        deleter.branches.delete("side")
+        held.release()
+        with pytest.raises(UnknownBranch):
+            late.result(60)
+    assert writer.commit(known.graph_commit_id) == known
+    assert deleter.verify().ok
 
 
 @pytest.mark.parametrize("point", ["l1.merge.visible", "l2.publish.visible"])
@@ -156,6 +152,20 @@ def test_a_commit_that_landed_before(tmp_path: Path, durability: str, point: str
             made = append(writer, "bob", branch="side")
         assert deleter.commit(made.graph_commit_id) == made
         assert deleter.verify().ok
+
+
+def test_the_outcome_after_an_interruption(local: Repository, other: Repository) -> None:
+    """The commit landed, the branch is gone, and its writer was interrupted: the archive knows."""
+
+    def interrupt() -> None:
+        other.branches.delete("side", force=True)
+        raise KeyboardInterrupt
+
+    tx = local.transaction("side")
+    with meanwhile("l2.publish.visible", interrupt), pytest.raises(KeyboardInterrupt), tx:
+        tx.append(PERSON, [{"id": "eve"}])
+    assert tx.outcome is CommitOutcome.COMMITTED
+    assert local.commit(tx.commit_id).graph_commit_id == tx.commit_id
 
 
 @pytest.mark.parametrize("who", ["writer", "deleter", "creator", "cleaner"])

@@ -6,6 +6,8 @@ Either the cleanup has seen it, or its maker is told: nobody ends with one whose
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from each_store import S3_AT_NIGHT
@@ -109,28 +111,34 @@ def test_it_is_written_while_a_cleanup_is_at_work(
     assert repo.verify().ok
 
 
+@contextmanager
+def removed_meanwhile(repo: Repository) -> Iterator[None]:
+    """Let a cleanup that has made its plan go on once the block has come to where it waits."""
+    cleaner = Cleaner(repo, "planned")
+
+    def handler(name: str) -> None:
+        if name == "l2.lease.renewed" and threading.current_thread() is not cleaner:
+            cleaner.go_on()
+        cleaner.passes(name)
+
+    with failpoints.handling(handler):
+        cleaner.begin()
+        try:
+            yield
+        finally:
+            cleaner.go_on()
+            cleaner.join(_DEADLINE)
+    assert cleaner.removed
+
+
 def test_an_old_commit_is_merged_while_a_cleanup_is_at_work(
     repo: Repository, another: Repository
 ) -> None:
     """What it would bring is about to be removed: the merge waits, and is refused."""
     repo.branches.create("side")
     old = overwritten(repo)
-    cleaner = Cleaner(repo, "planned")
-
-    def handler(name: str) -> None:
-        if name == "l2.lease.renewed" and threading.current_thread() is not cleaner:
-            cleaner.go_on()  # the merge has come to where it waits
-        cleaner.passes(name)
-
-    with failpoints.handling(handler):
-        cleaner.begin()
-        try:
-            with pytest.raises(SnapshotExpired):
-                another.branches.merge(old, into="side")
-        finally:
-            cleaner.go_on()
-            cleaner.join(_DEADLINE)
-    assert cleaner.removed
+    with removed_meanwhile(repo), pytest.raises(SnapshotExpired):
+        another.branches.merge(old, into="side")
     assert repo.verify().ok
 
 
@@ -149,22 +157,8 @@ def test_an_old_version_is_published_while_a_cleanup_is_at_work(
     repo.branches.create("side")
     change = old_version(repo)
     repo._leases.renew()
-    cleaner = Cleaner(repo, "planned")
-
-    def handler(name: str) -> None:
-        if name == "l2.lease.renewed" and threading.current_thread() is not cleaner:
-            cleaner.go_on()  # the publish has come to where it waits
-        cleaner.passes(name)
-
-    with failpoints.handling(handler):
-        cleaner.begin()
-        try:
-            with pytest.raises(InvalidChange, match="cannot be opened"):
-                another.publish([change], branch="side")
-        finally:
-            cleaner.go_on()
-            cleaner.join(_DEADLINE)
-    assert cleaner.removed
+    with removed_meanwhile(repo), pytest.raises(InvalidChange, match="cannot be opened"):
+        another.publish([change], branch="side")
     assert repo.verify().ok
 
 

@@ -9,7 +9,13 @@ from forced_order import meanwhile
 from runwork import COMPANY, SCHEMA, ids, left_behind, work
 
 from omnigraph_l2 import CommitOutcome, Repository, Run, RunStatus
-from omnigraph_l2.errors import CommitOutcomeUnknown, InvalidRequest, RunConflict
+from omnigraph_l2.errors import (
+    CommitOutcomeUnknown,
+    InvalidRequest,
+    RunConflict,
+    TransactionClosed,
+    UnknownBranch,
+)
 from omnigraph_testing import Answer, FaultyS3, Rule
 
 
@@ -50,6 +56,44 @@ def test_a_step_while_the_run_is_published(repo: Repository, point: str, *, is_t
     assert taken == [is_taken]
     assert ("late" in ids(repo, COMPANY)) == is_taken
     assert repo.verify().ok
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_step_that_is_late(repo: Repository) -> None:
+    """It began before the run was closed, and commits after that: it is refused."""
+    run = repo.runs.begin()
+    work(run)
+    with again(repo) as other:
+        late = other.runs.get(run.run_id).transaction().__enter__()
+        late.append(COMPANY, [{"id": "late"}])
+
+        def commit() -> None:
+            with pytest.raises(UnknownBranch):
+                late.__exit__(None, None, None)
+
+        with meanwhile("l2.run.closed", commit):
+            run.publish()
+        assert late.outcome is CommitOutcome.NOT_COMMITTED
+    assert ids(repo, COMPANY) == ["co"]
+
+
+@pytest.mark.parametrize("ending", ["publish", "abort"])
+def test_two_end_a_run_that_has_done_nothing(local: Repository, ending: str) -> None:
+    """Who comes second learns how it ended, not that an internal branch is missing."""
+    run = local.runs.begin()
+
+    def end() -> None:
+        getattr(run, ending)()
+
+    with again(local) as other:
+        late = other.runs.get(run.run_id)
+        with meanwhile("l2.lease.taken", end):
+            if ending == "publish":
+                assert late.publish() is None
+                assert late.status is RunStatus.PUBLISHED
+            else:
+                with pytest.raises(TransactionClosed, match="aborted"):
+                    late.publish()
 
 
 @pytest.mark.usefixtures("impatient")
