@@ -46,10 +46,16 @@ from omnigraph_l1._lance.version_files import (
     newest_first,
     version_file,
 )
-from omnigraph_l1._storage.contained_paths import check_directories, check_files, check_tree
 from omnigraph_l1._storage.location import Location, ProcessGuard, Storage
 from omnigraph_l1._storage.silence_watch import run_watched
-from omnigraph_l1._storage.stored_objects import first_names, read_object, translate_os_errors
+from omnigraph_l1._storage.stored_objects import (
+    check_directories,
+    check_files,
+    check_tree,
+    first_names,
+    read_object,
+    translate_os_errors,
+)
 from omnigraph_l1.errors import (
     CorruptDataset,
     DatasetNotFound,

@@ -42,13 +42,14 @@ from pathlib import Path
 
 from omnigraph_l1._refs.ref_backend import ConditionFailed, LockTimeout, ReplyLost, Stored
 from omnigraph_l1._refs.ref_document import SUFFIX, digest
-from omnigraph_l1._storage.contained_paths import (
+from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
+from omnigraph_l1._storage.stored_objects import (
     check_directories,
     open_contained,
     read_contained,
+    sync_directories,
+    sync_with_parents,
 )
-from omnigraph_l1._storage.store_failures import Failure, failure_kind, to_storage_error
-from omnigraph_l1._storage.stored_objects import sync_directories, sync_with_parents
 from omnigraph_l1._text_encoding import new_ulid
 from omnigraph_l1.deadlines import LOCK_SECONDS, wait_seconds
 from omnigraph_l1.errors import StorageError, StoreUnavailable, UnsafeStore

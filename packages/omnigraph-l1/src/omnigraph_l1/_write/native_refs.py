@@ -33,9 +33,9 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
     translate_errors,
 )
-from omnigraph_l1._storage.contained_paths import check_tree
 from omnigraph_l1._storage.silence_watch import run_watched
 from omnigraph_l1._storage.stored_objects import (
+    check_tree,
     list_objects,
     remove_object,
     sync_below,

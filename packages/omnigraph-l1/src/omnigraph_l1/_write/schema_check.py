@@ -9,6 +9,7 @@ repeated keys are found while the rows are read, once. Pure: it does no I/O of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -141,7 +142,12 @@ def gather_batches(
 
     A batch that is large already is not copied.
     """
-    for group in group_parts(batches, rows=rows, size=size):
+    batches = iter(batches)
+    first, second = next(batches, None), next(batches, None)
+    if first is None or second is None:
+        yield from filter(None, [first])  # the common case
+        return
+    for group in group_parts(chain([first, second], batches), rows=rows, size=size):
         if len(group) == 1:
             yield from group
         else:

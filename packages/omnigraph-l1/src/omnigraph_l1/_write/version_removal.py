@@ -22,9 +22,8 @@ from omnigraph_l1._lance.lance_failures import (
     recognize_failures,
 )
 from omnigraph_l1._lance.version_files import newest_first
-from omnigraph_l1._storage.contained_paths import check_tree
 from omnigraph_l1._storage.silence_watch import run_watched
-from omnigraph_l1._storage.stored_objects import translate_os_errors
+from omnigraph_l1._storage.stored_objects import check_tree, translate_os_errors
 from omnigraph_l1._write.native_refs import list_branches, list_tags
 from omnigraph_l1._write.table_commit import (
     prepare_to_write,
