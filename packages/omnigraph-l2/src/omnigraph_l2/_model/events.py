@@ -7,9 +7,8 @@ logger of the standard library. They never contain row data or secrets.
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
-
-import structlog
 
 __all__ = ["emit"]
 
@@ -20,7 +19,11 @@ _standard.addHandler(logging.NullHandler())
 
 def emit(event: str, **fields: Any) -> None:
     """Report that ``event`` happened."""
-    if structlog.is_configured():
-        structlog.get_logger(_NAME).debug(event, **fields)
-    elif _standard.isEnabledFor(logging.DEBUG):
+    if "structlog" in sys.modules:  # who configures it has imported it
+        import structlog  # noqa: PLC0415
+
+        if structlog.is_configured():
+            structlog.get_logger(_NAME).debug(event, **fields)
+            return
+    if _standard.isEnabledFor(logging.DEBUG):
         _standard.debug("%s %s", event, " ".join(f"{k}={v!r}" for k, v in fields.items()))
