@@ -38,7 +38,7 @@ _OPERATIONS: tuple[Callable[[Repository], object], ...] = (
     lambda repo: repo.tags.list(),
     lambda repo: append(repo, "new"),
     lambda repo: append(repo, "new", branch="side"),
-    lambda repo: repo.branches.create("other", repo.log()[1].graph_commit_id),
+    lambda repo: repo.branches.create("other", repo.log()[1].graph_commit_id, timeout=1),
     lambda repo: repo.runs.begin(operation_hash="op"),
     lambda repo: repo.verify(),
     lambda repo: repo.repair(),
