@@ -23,10 +23,10 @@ from omnigraph_l2._branch.native_branches import (
 from omnigraph_l2._branch.revision_resolver import RevisionResolver
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._commit.branch_session import BranchSession
-from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._errors.translating import public_call
 from omnigraph_l2._merge.merge_result import MergeResult, MergeStrategy
 from omnigraph_l2._merge.merger import Merger, author_of
-from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.branch_registry import (
     MAIN,
@@ -62,7 +62,8 @@ class Branch:
     """The branch that it started from, by the name of that time."""
     parent_manifest_version: int | None
     manifest_version: int
-    """The head. ``list`` gives it as the pointer has it: behind, where a writer died."""
+    """The head. ``list`` returns that of other branches than main as their pointers have it, which
+    are behind where a writer died."""
     head_commit_id: str | None
     created_at: datetime | None
     updated_at: datetime | None
@@ -90,7 +91,7 @@ class Branches:
 
         A number is a version of main.
         """
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             if name == MAIN:
                 raise BranchExists(branch=name)
             native = native_name(name)
@@ -128,30 +129,24 @@ class Branches:
     def list(self, *, timeout: float = OPERATION_SECONDS) -> list[Branch]:
         """List all branches by name, main first. Internal ones are left out."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             pointers = self._listing.pointers()
             found = [_of_pointer(each) for each in pointers.values() if each.name != MAIN]
             for name, info in self._listing.without_pointer(pointers).items():
                 found.append(self._describe(name, name, info))
             main = pointers.get(MAIN)
-            first = self._describe(MAIN, None, None) if main is None else _of_pointer(main)
+            first = self._describe(MAIN, None, None) if main is None else self._at_head(main)
             return [first, *sorted(found, key=lambda each: each.name)]
 
     def get(self, name: str, *, timeout: float = OPERATION_SECONDS) -> Branch:
         """Return a branch, with the head that counts: that of the catalog."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             native = self._listing.native(name)
             pointer = self._pointers.get(name)
             if pointer is None:
                 info = self._root.open(MANIFEST).branches().get(name)
                 return self._describe(name, native, info)
-            loaded = self._open(name).catalog.refresh()
-            head = self._open(name).head(loaded.state)
-            return attrs.evolve(
-                _of_pointer(pointer),
-                manifest_version=loaded.state.version,
-                head_commit_id=None if head is None else head.graph_commit_id,
-            )
+            return self._at_head(pointer)
 
     def delete(self, name: str, *, force: bool = False, timeout: float = OPERATION_SECONDS) -> None:
         """Delete a branch. With ``force`` also where others started from it, or tags name it.
@@ -159,7 +154,7 @@ class Branches:
         What those need stays until they are gone. Runs that are at work on it are aborted.
         """
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             if name == MAIN or is_hidden(name):
                 reason = "main cannot be deleted" if name == MAIN else "it is internal to a run"
                 raise InvalidRequest(what=f"branch {name!r}", reason=reason)
@@ -187,7 +182,7 @@ class Branches:
         """
         named = self._actor if actor is None else actor
         author = author_of(named, message, timeout)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return self._merger(into, strategy).merge(source, author, dry_run=dry_run)
 
     def _is_there(self, name: str) -> bool:
@@ -196,6 +191,16 @@ class Branches:
         except UnknownBranch:
             return False
         return native is None or not self._deletion.finish(name, native)
+
+    def _at_head(self, pointer: Pointer) -> Branch:
+        branch = self._open(pointer.name)
+        loaded = branch.catalog.refresh()
+        head = branch.head(loaded.state)
+        return attrs.evolve(
+            _of_pointer(pointer),
+            manifest_version=loaded.state.version,
+            head_commit_id=None if head is None else head.graph_commit_id,
+        )
 
     def _describe(self, name: str, native: str | None, info: BranchInfo | None) -> Branch:
         """Describe a branch that has no pointer."""

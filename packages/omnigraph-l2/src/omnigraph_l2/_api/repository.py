@@ -36,7 +36,7 @@ from omnigraph_l2._commit.branch_cache import BranchCache
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._commit.leases import Leases
 from omnigraph_l2._commit.writer_queue import WriterQueue
-from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._errors.translating import check_timeout, public_call, translate_errors
 from omnigraph_l2._evolve.evolve_steps import EvolvePlan
 from omnigraph_l2._evolve.evolver import Evolver
 from omnigraph_l2._maintenance.cleanup import Cleaner
@@ -57,7 +57,7 @@ from omnigraph_l2._model.argument_checks import (
     invalid_argument,
     refuse_pickling,
 )
-from omnigraph_l2._model.deadlines import CLOSE_SECONDS, OPERATION_SECONDS, check_timeout, waiting
+from omnigraph_l2._model.deadlines import CLOSE_SECONDS, OPERATION_SECONDS
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.graph_schema import GraphSchema
 from omnigraph_l2._model.repository_layout import MANIFEST
@@ -106,7 +106,7 @@ class Repository:
         timeout: float = OPERATION_SECONDS,
     ) -> Repository:
         """Make a repository where nothing is. After a crash, just call it again."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             root = _root_of(uri, storage_options, durability)
             create(root, schema or GraphSchema(), actor=actor, clock=_now)
         return cls(root, actor=actor, clock=_now, log_each_commit=log_each_commit)
@@ -127,7 +127,7 @@ class Repository:
         With ``log_each_commit`` each commit of this handle is at once in ``_graph_commits.lance``,
         for programs that read that by themselves.
         """
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             root = _root_of(uri, storage_options, durability)
             repository = cls(root, actor=actor, clock=_now, log_each_commit=log_each_commit)
             loaded = open_catalog(root, repository._branch(MAIN).catalog, repository._pointers)
@@ -183,7 +183,7 @@ class Repository:
 
     def flush(self, *, timeout: float = OPERATION_SECONDS) -> None:
         """Write down in the log what this handle has published, so that other programs see it."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._open_branches.flush()
 
     def close(self, *, timeout: float = CLOSE_SECONDS) -> None:
@@ -196,7 +196,7 @@ class Repository:
         if self._root.closed or self._root.is_forked:
             return
         if self._root.storage.location.is_local:
-            with waiting(timeout):
+            with public_call(timeout):
                 self._close()
             return
         pending = PendingCall(self._close)
@@ -249,7 +249,7 @@ class Repository:
 
         A tag or a commit is found on whatever branch it is.
         """
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return self._references.snapshot(
                 branch, version=version, commit=commit, tag=tag, as_of=as_of
             )
@@ -258,12 +258,12 @@ class Repository:
         self, branch: str = MAIN, limit: int | None = None, *, timeout: float = OPERATION_SECONDS
     ) -> list[GraphCommit]:
         """List the commits of a branch, newest first."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return list(islice(self._branch(branch).newest_first(), checked_limit(limit)))
 
     def commit(self, commit_id: str, *, timeout: float = OPERATION_SECONDS) -> GraphCommit:
         """Find a commit by its id."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._branch(MAIN)
             found = self._open_branches.find(commit_id)
         if found is None:
@@ -285,7 +285,7 @@ class Repository:
         and rows are compared when they are asked for.
         """
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             older = (
                 beginning(self._root, MAIN, None) if before is None else self._find_snapshot(before)
             )
@@ -307,7 +307,7 @@ class Repository:
         when it was called.
         """
         count = checked_limit(limit)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             feed = Feed(root=self._root, references=self._references, branch=self._branch(branch))
             return feed.since(since, count)
 
@@ -328,7 +328,7 @@ class Repository:
         The same ``operation_hash`` again gives the first commit, for ever. Without
         ``check_edges`` it is not checked that the ends of edges exist.
         """
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             target = self._branch(branch)
         if operation_hash is not None:
             check_text("operation_hash", operation_hash)
@@ -370,7 +370,7 @@ class Repository:
         check_expected(expected)
         check_changes(changes)
         check_author(actor, message)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             if not changes:
                 check_expectations(self._branch(branch).catalog.refresh().state, expected)
                 return None
@@ -438,7 +438,7 @@ class Repository:
         that the schema was this one already. With ``dry_run`` the plan is given, and not applied.
         """
         check_author(actor, message)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             evolver = self._evolver(branch)
             if dry_run:
                 return evolver.plan(new_schema)
@@ -466,7 +466,7 @@ class Repository:
         """
         named = self._actor if actor is None else actor
         author = author_of(named, message, timeout)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return self._merger(branch, strategy).revert(commit, author).commit
 
     # Branches, tags and runs.
@@ -494,7 +494,6 @@ class Repository:
             root=self._root,
             refs=self._tag_refs,
             references=self._references,
-            pointers=self._pointers,
             clock=self._clock,
             actor=self._actor,
         )
@@ -541,7 +540,7 @@ class Repository:
         the log.
         """
         check_retention(older_than, keep_versions)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
             if not dry_run:
                 self._deletion.finish_all()
@@ -574,7 +573,7 @@ class Repository:
         """
         check_author(actor, message)
         check_target(tables, target_rows)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return Optimizer(
                 root=self._root,
                 branch=self._branch(branch),
@@ -591,12 +590,7 @@ class Repository:
         The next writer of a branch does that by itself. By default only report what to do. Older
         programs that do not know the version cannot read the repository any more.
         """
-
-        def ready() -> None:
-            check_writable(self._root)
-            self._pointers.probe_once()
-
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._branch(MAIN)
             pointers = self._listing.pointers()
             others = {*pointers, *self._listing.without_pointer(pointers)} - {MAIN}
@@ -604,7 +598,7 @@ class Repository:
                 [MAIN, *sorted(others)],
                 lambda name: self._branch(name).catalog,
                 location=self._root.location,
-                ready=ready,
+                ready=lambda: check_writable(self._root),
                 dry_run=bool(dry_run),
             )
 
@@ -624,7 +618,7 @@ class Repository:
         if it takes minutes and that can be written.
         """
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return self._leases.repeat_if_lost(
                 lambda: verify(
                     self._root,
@@ -639,11 +633,10 @@ class Repository:
     def repair(self, *, dry_run: bool = True, timeout: float = OPERATION_SECONDS) -> RepairReport:
         """Repair what can be repaired without losing published data; by default only report it."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             if not dry_run:
                 check_writable(self._root)
                 self._root.open(MANIFEST).check_version_store()
-                self._pointers.probe_once()
             return Repairer(
                 root=self._root, clock=self._clock, finish_deletion=self._deletion.finish
             ).repair(dry_run=dry_run)

@@ -18,9 +18,9 @@ from omnigraph_l2._branch.native_branches import owned_tables, remove_natives
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.graph_commit import GraphCommit
 from omnigraph_l2._commit.branch_session import BranchSession
-from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._errors.translating import public_call
 from omnigraph_l2._model.argument_checks import check_text, invalid_argument
-from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._runs.begin_run import RunCreator
@@ -72,7 +72,7 @@ class Runs:
         """
         check_text("operation_hash", operation_hash)
         check_text("actor", actor)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             if is_hidden(target_branch):
                 reason = "it is an internal branch"
                 raise InvalidRequest(what=f"target branch {target_branch!r}", reason=reason)
@@ -86,14 +86,14 @@ class Runs:
 
     def get(self, run_id: str, *, timeout: float = OPERATION_SECONDS) -> Run:
         """Return a run, also one that another process began."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return Run(self.read(run_id), self)
 
     def list(
         self, status: RunStatus | str | None = None, *, timeout: float = OPERATION_SECONDS
     ) -> list[Run]:
         """List the runs, oldest first; of one status only, if that is given."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             wanted = None if status is None else _status(status)
             found = self._all_settled(self._registry.all())
             return [Run(each, self) for each in found if wanted in {None, each.status}]

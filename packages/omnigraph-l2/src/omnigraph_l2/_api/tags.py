@@ -15,10 +15,10 @@ import attrs
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._branch.revision_resolver import RevisionResolver
 from omnigraph_l2._branch.snapshot import Snapshot
-from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._errors.translating import public_call
 from omnigraph_l2._model.argument_checks import check_text
-from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
-from omnigraph_l2._store.branch_registry import MAIN, BranchPointers, is_hidden, native_name
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS
+from omnigraph_l2._store.branch_registry import MAIN, is_hidden, native_name
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
 from omnigraph_l2._store.tag_records import Tag, TagRecords
 from omnigraph_l2.errors import (
@@ -43,7 +43,6 @@ class Tags:
     _root: RepositoryRoot
     _refs: TagRecords
     _references: RevisionResolver
-    _pointers: BranchPointers
     _clock: Callable[[], datetime]
     _actor: str | None
 
@@ -58,7 +57,7 @@ class Tags:
     ) -> Tag:
         """Name the head of a branch, a commit (by id), what another tag names, or a snapshot."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             _check_name(name)
             check_text("actor", actor)
             check_text("message", message)
@@ -91,7 +90,6 @@ class Tags:
             )
             self._references.check_retained(moment)
             moment.loaded.table.check_version_store()
-            self._pointers.probe_once()
             failpoint(_CHECKED)
             if not self._refs.create(tag):
                 raise TagExists(location=self._root.location, tag=name)
@@ -107,13 +105,13 @@ class Tags:
     def list(self, *, timeout: float = OPERATION_SECONDS) -> list[Tag]:
         """List all tags, by name."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             return self._refs.list()
 
     def get(self, name: str, *, timeout: float = OPERATION_SECONDS) -> Tag:
         """Return a tag."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             tag = self._refs.get(name)
             if tag is None:
                 raise self._refs.unknown_tag(name)
@@ -122,7 +120,7 @@ class Tags:
     def delete(self, name: str, *, timeout: float = OPERATION_SECONDS) -> None:
         """Delete a tag. What only it has kept may be cleaned up then."""
         self._root.check_open()
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             check_writable(self._root)
             if not self._refs.delete(name):
                 raise self._refs.unknown_tag(name)

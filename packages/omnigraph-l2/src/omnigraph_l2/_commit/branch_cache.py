@@ -55,7 +55,7 @@ class BranchCache:
 
     def get(self, name: str) -> BranchSession:
         """Open a branch, or raise ``UnknownBranch``. On main it costs nothing."""
-        native = self._listing.native(name)
+        native = None if name == MAIN else self._listing.native(name)
         with self._lock:
             known = self._open.get(name)
             if known is None or known.native != native:

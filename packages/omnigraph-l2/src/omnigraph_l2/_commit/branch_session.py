@@ -38,7 +38,7 @@ from omnigraph_l2._model.deadlines import COMMIT_SECONDS, wait_seconds
 from omnigraph_l2._model.events import emit
 from omnigraph_l2._model.repository_layout import MANIFEST
 from omnigraph_l2._store.archived_commits import ArchivedCommits
-from omnigraph_l2._store.branch_registry import BranchPointers, is_owned_by
+from omnigraph_l2._store.branch_registry import BranchPointers, is_owned_by, run_of
 from omnigraph_l2._store.commit_log import CommitLog
 from omnigraph_l2._store.manifest_store import (
     Loaded,
@@ -112,7 +112,7 @@ class ManifestUpkeep:
 
 
 LOG_LAG: Final = 16
-"""How many commits the log may be behind, unless it is completed with each commit."""
+"""How many commits the log and the pointer of main may be behind, unless they follow each one."""
 
 _POINTER_PAUSE_SECONDS: Final = 60.0
 """For how long publishes do not try to move a pointer that could not be reached: a stopped process
@@ -152,6 +152,8 @@ class BranchSession:
     ) -> None:
         self.name = name
         self.native = native
+        self.is_of_run = run_of(name) is not None
+        """Whether a run works on it."""
         self.catalog = ManifestStore(
             root,
             native,
@@ -285,7 +287,6 @@ class BranchSession:
     def load_publish_state(self) -> Loaded:
         """Read the newest state, migrated; raise if this branch must not be written to now."""
         self._check()
-        self._pointers.probe_once()
         loaded = self.catalog.migrate(self.catalog.refresh())
         if self._root.is_durable and self._root.storage.location.is_local:
             self._make_durable(loaded.state)
@@ -424,13 +425,22 @@ class BranchSession:
         return None if found is None else Published(0, found)
 
     def _is_gone_after(self, loaded: Loaded) -> bool:
-        """Advance the pointer to a publish; return whether the branch was deleted by then."""
+        """Return whether the branch was deleted before a publish landed.
+
+        To find out, its pointer is advanced. Main cannot be deleted; its pointer follows later.
+        """
+        if self.native is None:
+            return False
+        return not self._may_advance_pointer(loaded.state) and self._is_gone()
+
+    def _may_advance_pointer(self, state: CatalogState) -> bool:
+        """Advance the pointer, unless that fails or has just failed; return whether it was done."""
         is_there = False
         if time.monotonic() >= self._pointer_not_before:
             with self._emit_failure(), self._pause_pointer():
-                is_there = self._advance_pointer(loaded.state)
+                is_there = self._advance_pointer(state)
                 failpoint(_POINTED)
-        return self.native is not None and not is_there and self._is_gone()
+        return is_there
 
     @contextmanager
     def _pause_pointer(self) -> Iterator[None]:
@@ -443,10 +453,12 @@ class BranchSession:
 
     def _after_publish(self, loaded: Loaded) -> None:
         """Do what follows a publish: each step though the one before it has failed."""
-        with self._emit_failure():
-            if loaded.state.last_sequence - self._logged_through >= self._log_lag:
+        if loaded.state.last_sequence - self._logged_through >= self._log_lag:
+            with self._emit_failure():
                 self._log.complete(loaded.state)
                 self._logged_through = loaded.state.last_sequence
+            if self.native is None:
+                self._may_advance_pointer(loaded.state)
         with self._emit_failure():
             compacted = self._upkeep.after(loaded)
             if compacted is not None:

@@ -39,7 +39,6 @@ from omnigraph_l2._commit.publisher import ManifestBatchPublisher, WriteStatus
 from omnigraph_l2._commit.writer_queue import WriterQueue
 from omnigraph_l2._errors.translating import translate_table_errors
 from omnigraph_l2._model.events import emit
-from omnigraph_l2._store.branch_registry import is_owned_by
 from omnigraph_l2._store.exact_commit import compact_if_due
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
@@ -165,11 +164,14 @@ class CommitLoop:
         return (*prepared.changes, *updates)
 
     def _compact(self, prepared: Prepared, after: CatalogState) -> Prepared:
-        """Merge small fragments of the tables that are written, where that is due."""
+        """Merge small fragments of the tables that the operation has written, where that is due.
+
+        What it hands over from another branch stays as it is.
+        """
 
         def compacted(key: str) -> NewVersion:
             version, table = prepared.versions[key], prepared.versions[key].table
-            if is_owned_by(table.branch, self.catalog.branch):
+            if version.steps is not None:
                 with translate_table_errors(key):
                     table = compact_if_due(table, ("id", *unique_properties(after, key)))
             table.make_durable()

@@ -3,14 +3,18 @@
 Invariant: an error of omnigraph_l1 leaves this package only if it is public here too: its storage
 errors and ``UsedAfterFork``. Every other one is translated, with the original as its cause. Code
 that knows more (the table, the snapshot) translates first; this translation is the last.
+
+A public method that reaches the store does so within ``public_call``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import omnigraph_l1.errors as l1
+from omnigraph_l1.deadlines import within
 from omnigraph_l1.errors import OmniGraphError
 from omnigraph_l2._errors.bad_input import (
     DataProblem,
@@ -23,10 +27,32 @@ from omnigraph_l2._errors.conflict import OutcomeUnknown, TableContention
 from omnigraph_l2._errors.damage import CorruptRepository
 from omnigraph_l2._errors.not_found_or_exists import SnapshotExpired, UnknownBranch
 
-__all__ = ["translate", "translate_errors", "translate_table_errors"]
+__all__ = [
+    "check_timeout",
+    "public_call",
+    "translate",
+    "translate_errors",
+    "translate_table_errors",
+]
 
 _SHARED = (l1.StorageError, l1.UsedAfterFork, l1.UnsupportedPylance)
 """Errors that are public in both packages."""
+
+
+@contextmanager
+def public_call(timeout: float) -> Iterator[None]:
+    """Translate errors in the block of a public method, and let no wait in it take longer."""
+    check_timeout(timeout)
+    with translate_errors(), within(timeout):
+        yield
+
+
+def check_timeout(seconds: object) -> None:
+    """Raise unless the value is a valid timeout."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
+        reason = "expected a number of seconds >= 0"
+        raise InvalidRequest(what=f"timeout {seconds!r}", reason=reason)
 
 
 @contextmanager

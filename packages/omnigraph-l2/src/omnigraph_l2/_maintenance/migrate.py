@@ -11,7 +11,7 @@ from types import MappingProxyType
 import attrs
 
 from omnigraph_l2._store.manifest_store import ManifestStore
-from omnigraph_l2._store.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION, older_version
+from omnigraph_l2._store.migrations import INTERNAL_MANIFEST_SCHEMA_VERSION
 
 __all__ = ["MigrateReport", "migrate_all"]
 
@@ -57,7 +57,7 @@ def migrate_all(
     for name in names:
         opened = catalog(name)
         loaded = opened.refresh()
-        version = older_version(loaded.table)
+        version = loaded.older_version
         if version is not None:
             found[name] = version
             if not dry_run:

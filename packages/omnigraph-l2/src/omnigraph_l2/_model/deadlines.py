@@ -10,13 +10,9 @@ A table of docs/configuration.md lists these values, and a check compares them.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
-from omnigraph_l1.deadlines import wait_seconds, within
-from omnigraph_l2._model.argument_checks import invalid_argument
+from omnigraph_l1.deadlines import wait_seconds
 
 __all__ = [
     "CLEANUP_WAIT_SECONDS",
@@ -30,9 +26,7 @@ __all__ = [
     "SHORT_READ_SECONDS",
     "TICKET_SECONDS",
     "TURN_SECONDS",
-    "check_timeout",
     "wait_seconds",
-    "waiting",
 ]
 
 OPERATION_SECONDS: Final = 60.0
@@ -58,18 +52,3 @@ CLEANUP_WAIT_SECONDS: Final = 60.0
 """How long what keeps something from an old version waits until a running cleanup has ended."""
 SHORT_READ_SECONDS: Final = 600.0
 """How long a head can be read without a lease: a cleanup keeps what was visible since then."""
-
-
-def check_timeout(seconds: object) -> None:
-    """Raise unless the value is a valid timeout."""
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 <= seconds <= threading.TIMEOUT_MAX:  # type: ignore[operator]
-        raise invalid_argument(seconds, "timeout", "a number of seconds >= 0")
-
-
-@contextmanager
-def waiting(timeout: float) -> Iterator[None]:
-    """Check the ``timeout`` of a public method, and let no wait in the block take longer."""
-    check_timeout(timeout)
-    with within(timeout):
-        yield

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, Protocol
 
 from omnigraph_l2._branch.snapshot import Snapshot
 from omnigraph_l2._catalog.graph_commit import GraphCommit
-from omnigraph_l2._errors.translating import translate_errors
+from omnigraph_l2._errors.translating import public_call, translate_errors
 from omnigraph_l2._model.argument_checks import check_text, refuse_pickling
-from omnigraph_l2._model.deadlines import OPERATION_SECONDS, waiting
+from omnigraph_l2._model.deadlines import OPERATION_SECONDS
 from omnigraph_l2._store.run_registry import RunRecord, RunStatus
 from omnigraph_l2._transaction.transaction import Transaction
 
@@ -109,7 +109,7 @@ class Run:
 
     def refresh(self, *, timeout: float = OPERATION_SECONDS) -> Run:
         """Read the status again; return the run itself."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._record = self._workshop.read(self.run_id)
         return self
 
@@ -135,19 +135,19 @@ class Run:
         Raises ``RunConflict`` where the target changed what the run read or wrote. None where
         there was nothing to publish.
         """
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._record, commit = self._workshop.publish(self._record, message, timeout)
         return commit
 
     def abort(self, *, timeout: float = OPERATION_SECONDS) -> None:
         """End the run and discard its changes. A publish in progress in another process wins."""
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._record = self._workshop.end(self._record, RunStatus.ABORTED, None)
 
     def fail(self, reason: str, *, timeout: float = OPERATION_SECONDS) -> None:
         """End the run as failed, with a reason."""
         check_text("reason", reason)
-        with translate_errors(), waiting(timeout):
+        with public_call(timeout):
             self._record = self._workshop.end(self._record, RunStatus.FAILED, reason)
 
     def __reduce__(self) -> NoReturn:

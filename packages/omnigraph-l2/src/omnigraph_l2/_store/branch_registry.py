@@ -127,7 +127,6 @@ class BranchPointers:
     _clock: Callable[[], datetime]
     _seen: dict[str, tuple[Ref, Pointer]] = attrs.field(factory=dict, init=False, repr=False)
     """What this handle has created or advanced last."""
-    _probed: bool = attrs.field(default=False, init=False, repr=False)
     _refs: JsonRefs = attrs.field(init=False, repr=False)
 
     @_refs.default
@@ -212,13 +211,6 @@ class BranchPointers:
     def probe(self) -> None:
         """Raise if the store ignores conditional writes."""
         self._refs.probe()
-        self._probed = True
-
-    def probe_once(self) -> None:
-        """Do the same once: in a store for each process, elsewhere for each handle."""
-        if not self._probed:
-            self._refs.probe_once()
-            self._probed = True
 
 
 def _write_document(pointer: Pointer) -> dict[str, Any]:

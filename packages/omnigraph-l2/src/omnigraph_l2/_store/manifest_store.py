@@ -33,7 +33,7 @@ from omnigraph_l2._catalog.manifest_rows import (
     rows_to_arrow,
 )
 from omnigraph_l2._model.repository_layout import MANIFEST
-from omnigraph_l2._store.migrations import check_internal_schema, migrate_internal_schema
+from omnigraph_l2._store.migrations import migrate_internal_schema, older_version
 from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
 from omnigraph_l2.errors import OmniGraphError, UnknownBranch
 
@@ -58,6 +58,8 @@ class Loaded:
     table: Table
     state: CatalogState
     fragments: frozenset[int]
+    older_version: int | None
+    """Its internal schema version, if that is to be migrated before it is written."""
 
 
 @attrs.frozen
@@ -70,9 +72,10 @@ class VersionsRead:
 
 def load(table: Table, location: str) -> Loaded:
     """Read a version of the catalog completely."""
-    check_internal_schema(table)
+    version = older_version(table)
     state = fold(empty_state(location, table.branch), read_rows(table), table.version)
-    return Loaded(table=table, state=state, fragments=frozenset(table.fragments()))
+    fragments = frozenset(table.fragments())
+    return Loaded(table=table, state=state, fragments=fragments, older_version=version)
 
 
 def read_rows(table: Table, fragments: Collection[int] | None = None) -> list[ManifestRow]:
@@ -87,17 +90,18 @@ def follow(before: Loaded, table: Table) -> Loaded:
     fragments = frozenset(table.fragments())
     if not before.fragments <= fragments or table.version < before.table.version:
         return load(table, before.state.location)
-    check_internal_schema(table)
+    version = older_version(table)
     rows = read_rows(table, fragments - before.fragments)
     state = fold(before.state, rows, table.version)
-    return Loaded(table=table, state=state, fragments=fragments)
+    return Loaded(table=table, state=state, fragments=fragments, older_version=version)
 
 
 def follow_compaction(before: Loaded, commit: Commit) -> Loaded:
     """Move to the version of one's own compaction: its rows are the same and not read again."""
     if not commit.follows_base:
         return follow(before, commit.table)
-    return Loaded(
+    return attrs.evolve(
+        before,
         table=commit.table,
         state=attrs.evolve(before.state, version=commit.version),
         fragments=frozenset(commit.table.fragments()),
@@ -170,10 +174,10 @@ class ManifestStore:
     def migrate(self, loaded: Loaded) -> Loaded:
         """Migrate the catalog to the newest internal schema version, before it is written."""
         with self._while_it_is_there():
-            table = migrate_internal_schema(refuse_auto_cleanup(loaded.table))
-            if table is loaded.table:
+            refuse_auto_cleanup(loaded.table)
+            if loaded.older_version is None:
                 return loaded
-            now = load(table, self._root.location)
+            now = load(migrate_internal_schema(loaded.table), self._root.location)
             with self._lock:
                 self._loaded = now
             return now
@@ -200,7 +204,8 @@ class ManifestStore:
         with self._lock:
             if not commit.follows_base:
                 return self._followed_after(write_id, commit.table)
-            written = Loaded(
+            written = attrs.evolve(
+                before,
                 table=commit.table,
                 state=fold(before.state, rows, commit.version),
                 fragments=frozenset(commit.table.fragments()),

@@ -31,7 +31,12 @@ import pyarrow as pa
 
 from omnigraph_l1 import Caches, Durability, JsonRefs, Storage, Table, first_names, read_object
 from omnigraph_l1.errors import CorruptDataset, NotFound
-from omnigraph_l2._model.repository_layout import LOG_DATASETS, MANIFEST, SCHEMA_LOCK_BRANCH
+from omnigraph_l2._model.repository_layout import (
+    BRANCH_REFS,
+    LOG_DATASETS,
+    MANIFEST,
+    SCHEMA_LOCK_BRANCH,
+)
 from omnigraph_l2.errors import (
     ForeignRepository,
     SchemaChangeInProgress,
@@ -253,7 +258,8 @@ def check_writable(root: RepositoryRoot) -> None:
 
     A file or a branch of the original program may come at any time, so this looks for them each
     time; in a store, where that costs requests, at most every two seconds. The datasets of the log
-    and of the runs are looked at once for each handle, tables when they are written to.
+    and of the runs are looked at once for each handle, tables when they are written to; that the
+    store honours conditional writes is tried out once, too.
     """
     now = time.monotonic()
     if root.writable_at is None:
@@ -269,6 +275,8 @@ def check_writable(root: RepositoryRoot) -> None:
         raise ForeignRepository(location=root.location, files=found, datasets=datasets)
     if is_locked:
         raise SchemaChangeInProgress(location=root.location)
+    if root.writable_at is None:
+        root.refs(BRANCH_REFS).probe_once()
     root.writable_at = now
 
 

@@ -32,7 +32,6 @@ from omnigraph_l2._rows.data_problems import translate_data_errors
 from omnigraph_l2._rows.id_set import IdSet
 from omnigraph_l2._rows.pinned_reads import IdLookup, is_same_pin
 from omnigraph_l2._rows.spill_file import Spool
-from omnigraph_l2._store.branch_registry import run_of
 from omnigraph_l2._store.exact_commit import commit_exactly
 from omnigraph_l2._store.manifest_store import ManifestStore
 from omnigraph_l2._store.repository_root import RepositoryRoot
@@ -418,7 +417,7 @@ class ReadSet:
 
     def __init__(self, branch: BranchSession) -> None:
         self._branch = branch
-        self.is_recorded = run_of(branch.name) is not None
+        self.is_recorded = branch.is_of_run
         """Whether the branch is that of a run, which has to know."""
         self._keys: set[str] = set()
 
