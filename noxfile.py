@@ -20,8 +20,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.stop_on_first_error = True
 nox.options.sessions = [
-    "lint", "types", "checks", "unit", "packaging", "docs", "site", "browser", "integration",
-    "spark",
+    "lint", "types", "checks", "packaging", "docs", "site", "tests", "spark",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent
@@ -121,19 +120,26 @@ def checks(session: nox.Session) -> None:
 
 
 @in_environment()
+def tests(session: nox.Session) -> None:
+    """Run all tests but those of omnigraph-spark: ``unit``, ``integration`` and ``browser``."""
+    get_chromium(session)
+    run(session, "pytest", *WAITING, *REST, "-m", "not slow", *session.posargs)
+
+
+@in_environment(default=False)
 def unit(session: nox.Session) -> None:
     """Run the tests that need no server and no second process."""
     marked = "not (integration or browser or slow)"
     run(session, "pytest", *WAITING, *REST, "-m", marked, *session.posargs)
 
 
-@in_environment()
+@in_environment(default=False)
 def integration(session: nox.Session) -> None:
     """Run the tests against real S3 servers and with real processes."""
     run(session, "pytest", *WAITING, *REST, "-m", "integration and not slow", *session.posargs)
 
 
-@in_environment()
+@in_environment(default=False)
 def browser(session: nox.Session) -> None:
     """Look at the page of ``omnigraph explore`` in a real Chromium. Root on Debian gets it so."""
     get_chromium(session)

@@ -28,7 +28,7 @@ def test_on_local_disk(tmp_path: Path) -> None:
         first = Repository.init(location, schema, durability="none")
         return first, _ahead(Repository.open(location, durability="none"))
 
-    run_graph_against_model(fresh, examples=sized(5, 200))
+    run_graph_against_model(fresh, examples=sized(3, 200))
 
 
 def test_on_s3(s3_store: S3Store) -> None:

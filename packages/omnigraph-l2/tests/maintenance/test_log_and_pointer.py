@@ -11,7 +11,7 @@ import pytest
 from small_graph import SCHEMA, append
 from upkeepwork import append_and_die
 
-from omnigraph_l1 import Table
+from omnigraph_l1 import JsonRefs, Storage, Table
 from omnigraph_l2 import Repository
 from omnigraph_testing import Answer, FaultyS3, Rule
 
@@ -31,6 +31,13 @@ def pointer(repo: Repository) -> tuple[int, str]:
     """Return version and commit in the pointer of main."""
     value = json.loads((Path(repo.uri) / "_refs/branches/main.json").read_text())
     return value["manifest_version"], value["head_commit_id"]
+
+
+def pointed(pointers: JsonRefs) -> str:
+    """Return the commit in the pointer of main."""
+    found = pointers.get("main")
+    assert found is not None
+    return str(found.value["head_commit_id"])
 
 
 def test_it_is_behind_while_a_handle_is_open(local: Repository) -> None:
@@ -80,10 +87,24 @@ def test_the_log_is_completed_though_the_pointer_cannot_be_moved(faulty_s3: Faul
         table = Table.open(f"{where}/_graph_commits.lance", storage_options=options)
         found = table.read(columns=["graph_commit_id"])["graph_commit_id"].to_pylist()
         assert set(found) == published(repo)
-        assert repo.branches.list()[0].head_commit_id != repo.log()[0].graph_commit_id
+        pointers = JsonRefs.open(Storage.resolve(where, options), "_refs/branches")
+        assert pointed(pointers) != repo.log()[0].graph_commit_id
         faulty_s3.clear()
         append(repo, "last")
-        assert repo.branches.list()[0].head_commit_id == repo.log()[0].graph_commit_id
+        assert pointed(pointers) == repo.log()[0].graph_commit_id
+
+
+def test_the_pointer_of_main_follows_with_the_log(local: Repository) -> None:
+    """Listing the branches takes the head from the catalog; closing advances the pointer."""
+    append(local, "first")
+    seen = pointer(local)
+    assert seen[1] == local.log()[0].graph_commit_id, "the first publish of a handle advances it"
+    last = append(local, "last")
+    assert pointer(local) == seen
+    assert local.branches.list()[0].head_commit_id == last.graph_commit_id
+    assert local.branches.list()[0].manifest_version == last.manifest_version
+    local.close()
+    assert pointer(local) == (last.manifest_version, last.graph_commit_id)
 
 
 def test_optimizing_advances_the_pointer(local: Repository) -> None:

@@ -255,7 +255,7 @@ _steps = st.one_of(
 
 
 @settings(
-    max_examples=max(8, settings().max_examples // sized(10, 2)),  # each is a repository
+    max_examples=max(5, settings().max_examples // sized(20, 2)),  # each is a repository
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -12,7 +12,7 @@ from omnigraph_l2 import Repository
 from omnigraph_l2.errors import CorruptRepository
 from omnigraph_l2.reports import Severity
 
-_EVERY = sized(8, 1)
+_EVERY = sized(15, 1)
 """Of the files of one kind, which lie next to each other; at other commits it is other ones."""
 
 

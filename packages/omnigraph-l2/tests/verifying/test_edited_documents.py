@@ -29,7 +29,7 @@ _VALUES = (
     '"9999-12-31T23:59:59.999999-10:00"',
 )
 """What stands where a value was; None takes the key away."""
-_EVERY = sized(19, 1)
+_EVERY = sized(37, 1)
 _OPERATIONS: tuple[Callable[[Repository], object], ...] = (
     lambda repo: repo.snapshot(),
     lambda repo: repo.snapshot("side"),

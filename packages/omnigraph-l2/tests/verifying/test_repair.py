@@ -45,6 +45,13 @@ def everything(repo: Repository) -> dict[str, list[dict[str, object]]]:
     return found
 
 
+def files(repo: Repository) -> dict[Path, tuple[int, int]]:
+    """Return size and time of each file, without those of leases and locks."""
+    found = [path for path in Path(repo.uri).rglob("*") if path.is_file()]
+    facts = {path: path.stat() for path in found if "leases" not in path.parts}
+    return {path: (each.st_size, each.st_mtime_ns) for path, each in facts.items()}
+
+
 @pytest.mark.parametrize("name", MENDED)
 def test_what_is_mended(repo: Repository, name: str) -> None:
     """First it is only told; then it is done, and nothing is left to be found."""
@@ -69,8 +76,10 @@ def test_what_is_not_mended(repo: Repository, name: str) -> None:
     """It is said, and left as it is. (What is only information is nobody's business.)"""
     damage, expected = DAMAGE[name]
     damage(repo)
+    before = files(repo)
     report = repo.repair(dry_run=False)
     assert report.actions == ()
+    assert files(repo) == before
     unasked = {
         "duplicate-id",
         "duplicate-value",
@@ -80,7 +89,6 @@ def test_what_is_not_mended(repo: Repository, name: str) -> None:
     told = [one for one in expected if one[0] is not Severity.INFO and one[1] not in unasked]
     assert [(each.severity, each.kind) for each in report.not_mended] == told
     assert report.ok == (not told)
-    assert kinds(repo.verify(dangling_edges=True)) == [kind for _, kind in expected]
 
 
 def test_everything_at_once(repo: Repository) -> None:
