@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import nox
@@ -211,8 +212,10 @@ def pylance(session: nox.Session, bound: str) -> None:
 @in_environment()
 def packaging(session: nox.Session) -> None:
     """Build the four wheels, and prove each in an environment with nothing else in it."""
-    wheels = ROOT / ".nox" / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
+    built = ROOT / ".nox" / "wheels"
+    shutil.rmtree(built, ignore_errors=True)
+    # uv knows a wheel by its path: it would install the one that an earlier run built.
+    wheels = built / str(time.time_ns())
     for package in (L1, L2, SPARK, TESTING):
         build = ("-m", "build", "--no-isolation", "--wheel", "--outdir", str(wheels), str(package))
         run(session, "python", *build)

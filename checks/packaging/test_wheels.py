@@ -25,12 +25,15 @@ class Environment:
     def __init__(self, folder: Path, wanted: str) -> None:
         self.python = folder / "bin" / "python"
         _run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, folder)
-        # uv's cache knows a wheel by its path: it would install the one that an earlier run built.
-        fresh = [f"--refresh-package={name.replace('_', '-')}" for name in NAMES]
-        _run(
+        install = (
             sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python,
-            "--constraint", ROOT / "constraints.txt", "--find-links", WHEELS, *fresh, wanted,
+            "--constraint", ROOT / "constraints.txt", "--find-links", WHEELS, wanted,
         )  # fmt: skip
+        try:
+            # This run has fetched it all. Asking the index again, uv would build pyspark again.
+            _run(*install, "--offline")
+        except AssertionError:
+            _run(*install)
 
     def run(self, code: str) -> str:
         """Run a program in it, far from the checkout."""
