@@ -12,11 +12,13 @@ import pytest
 from stagework import deletes, everything, person, upserts
 from tx_support import CITY, KNOWS, PERSON, add, edge, ids
 
-from omnigraph_l2 import Repository, Transaction
+from omnigraph_l1 import table_path
+from omnigraph_l2 import RegisterTable, Repository, Transaction
 from omnigraph_l2.errors import (
     DanglingEdges,
     DuplicateIds,
     ExpectedVersionMismatch,
+    InvalidRequest,
     OmniGraphError,
 )
 
@@ -216,3 +218,37 @@ def test_edges_that_others_made(repo: Repository, take: Callable[[Transaction], 
         take(tx)
         tx.change_staged(KNOWS, deletes(tx, KNOWS, ["f"]), checked_at=_checked(tx))
     assert ids(repo, PERSON) == ["a", "b"]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("how", ["rows", "changes"])
+def test_staged_work_is_published_once(repo: Repository, how: str, *, checked: bool) -> None:
+    """Whoever does not know whether it was published, and sends it again, is told."""
+    with repo.transaction() as tx:
+        staged = tx.stage(PERSON).write([person("new")])
+        changed = upserts(tx, PERSON, [person("newer")])
+        tx.append_staged(PERSON, staged)
+        tx.change_staged(PERSON, changed)
+    with pytest.raises(InvalidRequest, match="already"), repo.transaction() as tx:
+        at = _checked(tx) if checked else None
+        if how == "rows":
+            tx.append_staged(PERSON, staged, checked_at=at)
+        else:
+            tx.change_staged(PERSON, changed, checked_at=at)
+    with pytest.raises(InvalidRequest, match="already"), repo.transaction() as tx:
+        again = tx.stage(PERSON).write([person("twice")])
+        tx.append_staged(PERSON, again, checked_at=_checked(tx))
+        tx.append_staged(PERSON, again, checked_at=_checked(tx))
+    assert ids(repo, PERSON) == ["a", "b", "new", "newer"]
+
+
+def test_edges_that_end_elsewhere_by_now(repo: Repository) -> None:
+    """Nodes to which nothing pointed when the caller checked may be ends by another declaration."""
+    with repo.transaction() as tx:
+        tx.append(CITY, [{"id": "a"}, {"id": "b"}])
+    other = {"endpoints": {"src": "Person", "dst": "City"}}
+    path = table_path(KNOWS)
+    with pytest.raises(DanglingEdges, match="'b'"), repo.transaction() as tx:
+        tx.change_staged(CITY, deletes(tx, CITY, ["b"]), checked_at=_checked(tx))
+        repo.publish([RegisterTable(table_key=KNOWS, table_path=path, metadata=other)])
+    assert repo.verify().ok

@@ -12,8 +12,10 @@ each row of rewritten fragments.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Final
 
 import attrs
@@ -80,11 +82,14 @@ def by_place(before: Table, after: Table, *, within: Collection[int] | None = No
     """
     known = ChangeCandidates(AddressedRows(before), AddressedRows(after))
     older, newer = before.fragment_files(), after.fragment_files()
-    by_files = {files.data: number for number, files in newer.items()}
+    by_files: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, files in newer.items():
+        by_files[files.data].append(number)
     gone: list[int] = []
     both: list[tuple[int, int]] = []
     for number, files in older.items():
-        other = by_files.pop(files.data, None)
+        same = by_files.get(files.data)
+        other = same.pop(0) if same else None
         if within is not None and number not in within:
             continue
         if other is None:
@@ -92,7 +97,8 @@ def by_place(before: Table, after: Table, *, within: Collection[int] | None = No
         elif files.deletions != newer[other].deletions:
             both.append((number, other))
     _add_deleted(known, both)
-    return ByPlace(known, tuple(gone), tuple(by_files.values()) if within is None else ())
+    new = tuple(chain.from_iterable(by_files.values()))
+    return ByPlace(known, tuple(gone), new if within is None else ())
 
 
 def _not_in_the_same_place(before: Table, after: Table) -> ChangeCandidates:

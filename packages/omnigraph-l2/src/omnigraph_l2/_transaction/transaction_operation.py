@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
@@ -79,7 +80,10 @@ class Append:
 
     def stage(self, on: Table) -> Staged:
         """Add them."""
-        return on.stage_written(self.written)
+        staged = on.stage_written(self.written)
+        if self.ids is None:
+            _refuse_present(on, staged)
+        return staged
 
     def close(self) -> None:
         """Let go of ids."""
@@ -177,10 +181,20 @@ class Changed:
 
     def stage(self, on: Table) -> Staged:
         """Apply the staged change."""
-        return on.stage_changed(self.written, key="id")
+        staged = on.stage_changed(self.written, key="id")
+        _refuse_present(on, staged)
+        return staged
 
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def _refuse_present(on: Table, staged: Staged) -> None:
+    """Raise if a version has the files of staged work already: its rows would be there twice."""
+    there = {Path("data") / name for files in on.fragment_files().values() for name in files.data}
+    if not there.isdisjoint(staged.new_files()):
+        reason = "the staged rows are in the table already: staged work is published once"
+        raise InvalidRequest(location=str(on.location), reason=reason)
 
 
 def _close(*kept: IdSet | Spool | None) -> None:
