@@ -42,6 +42,7 @@ __all__ = [
     "declared_indexes",
     "empty_state",
     "endpoints",
+    "endpoints_of",
     "fold",
     "later_rows",
     "unique_properties",
@@ -443,7 +444,12 @@ def _corrupt(row: ManifestRow, location: str, detail: str) -> CorruptRepository:
 
 def endpoints(state: CatalogState, edge_key: str) -> Mapping[str, str]:
     """Return the node types at the ends of an edge type, by column, as far as they are known."""
-    found = _metadata(state, edge_key).get("endpoints")
+    return endpoints_of(_metadata(state, edge_key))
+
+
+def endpoints_of(metadata: Mapping[str, object]) -> Mapping[str, str]:
+    """Return the same from the metadata of a registration."""
+    found = metadata.get("endpoints")
     given = found.items() if isinstance(found, Mapping) else ()
     return {column: name for column, name in given if isinstance(name, str)}
 
@@ -458,7 +464,7 @@ def declared_indexes(state: CatalogState, table_key: str) -> Mapping[str, str]:
     """Return the properties with a declared index, and its kind, as far as it is known."""
     found = _metadata(state, table_key).get("indexes")
     given = found.items() if isinstance(found, Mapping) else ()
-    return {name: kind for name, kind in given if kind in INDEX_KINDS}
+    return {name: kind for name, kind in given if isinstance(kind, str) and kind in INDEX_KINDS}
 
 
 def wanted_indexes(state: CatalogState, table_key: str) -> Mapping[str, IndexKind]:

@@ -247,6 +247,15 @@ def check_types(state: CatalogState, before: CatalogState) -> None:
             )
 
 
+def _check_floors(state: CatalogState, before: CatalogState, changes: Iterable[Change]) -> None:
+    """Raise if a table was dropped since ``before``, perhaps after it was added then."""
+    for key in dict.fromkeys(change.table_key for change in changes):
+        if state.floor(key) != before.floor(key):
+            raise ExpectedVersionMismatch(
+                table_key=key, expected=before.latest(key), actual=state.latest(key)
+            )
+
+
 def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     """Plan one commit on top of ``parent``, the head of the branch."""
     check_intent(intent)
@@ -254,6 +263,7 @@ def plan(state: CatalogState, intent: Intent, parent: Published | None) -> Plan:
     check_expectations(state, intent.expected)
     if intent.same_types_as is not None:
         check_types(state, intent.same_types_as)
+        _check_floors(state, intent.same_types_as, intent.changes)
     _check_changes(state, intent.changes)
     version = state.version + 1
     made = _commit(state, intent, parent, version)

@@ -20,7 +20,7 @@ from omnigraph_l2._catalog.publish_plan import Change, Intent, TableUpdate
 from omnigraph_l2._commit.commit_operation import Prepared
 from omnigraph_l2._commit.leases import Pin
 from omnigraph_l2._store.branch_registry import is_owned_by
-from omnigraph_l2._store.external_versions import check_there, complete_update
+from omnigraph_l2._store.external_versions import check_owner, check_there, complete_update
 from omnigraph_l2._store.repository_root import RepositoryRoot
 from omnigraph_l2.errors import ExpectedVersionMismatch
 
@@ -51,6 +51,7 @@ class BatchPublish:
             self.pin.hold_back_tables()
             self.outlast_cleanups()
         for update in updates:
+            check_owner(update, self.root, state.branch)
             check_there(update, self.root, is_fresh=update in older)
         return Prepared(changes=tuple(complete_update(each, self.root) for each in self.changes))
 

@@ -152,7 +152,18 @@ class _Check:
             if base is None or not is_same_pin(self.before.tables[key], self.after.tables[key]):
                 for number, step in enumerate(self._steps(key)):
                     self._check_step(key, number, step)
+                self._check_same_rows(key)
             self._check_unique(key, base, table)
+
+    def _check_same_rows(self, key: str) -> None:
+        """Raise if a version takes the number of the visible one, and has other rows.
+
+        Whoever expects that number would not notice.
+        """
+        number = self.after.latest(key)
+        if number == self.before.latest(key) and not self._changes_no_row(key):
+            reason = f"version {number} is in the catalog already, with other rows"
+            raise InvalidChange(table_key=key, reason=reason)
 
     def _check_columns(self, key: str, version: NewVersion, base: Table | None) -> None:
         found = version.table.schema
@@ -314,10 +325,11 @@ class _Check:
             endpoints(self.before, key) != endpoints(self.after, key)
         )
         if moved:
-            if not self.after.tables[key].row_count:
+            table = self._table(key)
+            if not table.count():
                 return
             with IdSet() as sources, IdSet() as targets:
-                for batch in self._table(key).scan(columns=list(ENDS)):
+                for batch in table.scan(columns=list(ENDS)):
                     sources.add(batch.column(0))
                     targets.add(batch.column(1))
                 self._refuse_missing(key, (sources, targets))
@@ -431,6 +443,8 @@ class _Check:
     def _ends_since(self, key: str, column: str, since: int) -> IdSet:
         """Return the ends of edges that others may have added since a version of the graph."""
         then, now = self._entry_at(key, since), self.before.tables.get(key)
+        if not self._had_same_ends(key, since):
+            then = None  # each edge ends at a node of another type now
         found = IdSet()
         if now is not None and not is_same_pin(then, now):
             with translate_read_errors(self.root, then, now):

@@ -307,16 +307,21 @@ class ManifestBatchPublisher:
         if parent is None or state.is_foreign:
             parent = self._backend.parent(state)
         planned: list[tuple[PendingCommit, Plan]] = []
+        written: set[str] = set()
         for each in batch:
             try:
                 self._check_operation(each.intent, state)
                 made = plan(state, each.intent, parent)
+                keys = {row.object_id for row in made.rows}
+                if not written.isdisjoint(keys):
+                    continue  # one write has each row once
             except OmniGraphError as error:
                 # What does not go together with a planned commit waits until that one has landed.
                 if not planned:
                     self._fail([each], location, error)
                 continue
             state, parent = made.after, made.made
+            written |= keys
             planned.append((each, made))
         return planned
 

@@ -13,7 +13,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry
+from omnigraph_l2._catalog.catalog_state import CatalogState, TableEntry, endpoints_of
 from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
 from omnigraph_l2._merge.merge_result import UNRESOLVED, MergeStrategy
 from omnigraph_l2._merge.row_merge import Choice, RowMerge, Side
@@ -291,10 +291,8 @@ class GraphMerge:
     def _edges_without_endpoints(self) -> Iterator[tuple[str, str]]:
         for key in self.table_keys():
             if key.startswith("edge:"):
-                for name in dict.fromkeys(
-                    dict(self.metadata_of(key).get("endpoints") or {}).values()
-                ):
-                    if isinstance(name, str) and not self.has(f"node:{name}"):
+                for name in dict.fromkeys(endpoints_of(self.metadata_of(key)).values()):
+                    if not self.has(f"node:{name}"):
                         yield key, f"node:{name}"
 
     def _declaration(self, state: CatalogState, key: str) -> Declared | None:

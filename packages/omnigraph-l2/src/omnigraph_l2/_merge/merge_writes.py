@@ -195,7 +195,8 @@ class Writer:
         said = declaration_of(self.merge.theirs, key, theirs.schema)
         changes, columns = self._register(key, said), said.columns(key)
         if _may_hand_over(self.merge, key, self.branch) and self._is_theirs(key):
-            return Written(changes=changes, version=NewVersion(table=theirs, columns=columns))
+            taken = NewVersion(table=theirs, columns=columns, is_handed_over=True)
+            return Written(changes=changes, version=taken)
         ours = self.merge.ours.tables.get(key)
         above = self.merge.ours.floor(key)
         if ours is None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_l1 import Table
+from omnigraph_l2._catalog.catalog_state import endpoints_of
 from omnigraph_l2._commit.integrity import ENDS
 from omnigraph_l2._errors.merging import MergeConflict, MergeConflictKind
 from omnigraph_l2._merge.graph_merge import GraphMerge
@@ -79,8 +80,8 @@ class Orphans:
 
     def node_tables(self, edge_key: str, column: str) -> tuple[str, ...]:
         """Name the node tables of the merged graph in which an end may be."""
-        named = dict(self._merge.metadata_of(edge_key).get("endpoints") or {}).get(column)
-        if isinstance(named, str):
+        named = endpoints_of(self._merge.metadata_of(edge_key)).get(column)
+        if named is not None:
             return (f"node:{named}",)
         return tuple(key for key in self._merge.table_keys() if key.startswith("node:"))
 

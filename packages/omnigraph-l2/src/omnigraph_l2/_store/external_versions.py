@@ -1,6 +1,7 @@
 """Updates of tables whose versions a caller wrote elsewhere: check them, and complete them.
 
-Invariant: no version is published that cannot be opened, because the table could not be read again.
+Invariant: no version is published that cannot be opened, or that another branch may take with it
+when it is deleted, because the table could not be read again.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from omnigraph_l1 import Table, table_path
 from omnigraph_l1.errors import BadInput, CorruptDataset, NotFound
 from omnigraph_l2._catalog.manifest_rows import version_metadata
 from omnigraph_l2._catalog.publish_plan import Change, TableUpdate
+from omnigraph_l2._model.repository_layout import MANIFEST
+from omnigraph_l2._store.branch_registry import is_owned_by, with_parents
 from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
 from omnigraph_l2.errors import InvalidChange
 
-__all__ = ["check_there", "complete_update"]
+__all__ = ["check_owner", "check_there", "complete_update"]
 
 
 def check_there(update: TableUpdate, root: RepositoryRoot, *, is_fresh: bool) -> None:
@@ -35,12 +38,31 @@ def check_there(update: TableUpdate, root: RepositoryRoot, *, is_fresh: bool) ->
     refuse_auto_cleanup(table)
 
 
+def check_owner(update: TableUpdate, root: RepositoryRoot, branch: str | None) -> None:
+    """Raise if a version belongs to another branch of the graph: deleting that would remove it."""
+    native = update.table_branch
+    if native is None or is_owned_by(native, branch):
+        return
+    natives = root.open(MANIFEST).branches()
+    others = natives.keys() - {branch} - with_parents([branch], natives)
+    owner = next((other for other in sorted(others) if is_owned_by(native, other)), None)
+    if owner is not None:
+        reason = f"its version is one of branch {owner}, and goes when that is deleted; merge it"
+        raise InvalidChange(table_key=update.table_key, reason=reason)
+
+
 def complete_update(change: Change, root: RepositoryRoot) -> Change:
-    """Make an updated version durable, and add what is missing and follows from the rest."""
+    """Make an updated version durable, and add what follows from it.
+
+    Raise if it has another number of rows than the update says.
+    """
     if not isinstance(change, TableUpdate):
         return change
     path = table_path(change.table_key)
     table = root.open(path, branch=change.table_branch, version=change.table_version)
+    if table.count() != change.row_count:
+        reason = f"its row_count is {change.row_count}, and the version has {table.count()} rows"
+        raise InvalidChange(table_key=change.table_key, reason=reason)
     table.make_durable()
     facts = version_metadata(table.manifest_path, is_durable=root.is_durable)
     return attrs.evolve(change, metadata={**facts, **change.metadata})
