@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from forced_order import meanwhile
 from graphs import COMPANY, KNOWS, PEOPLE, PERSON, SCHEMA, like, rows, with_types
 
 from omnigraph_l1 import Table, table_path
@@ -240,3 +241,29 @@ def test_on_s3_too(s3_store: object) -> None:
     assert like(repository.snapshot().schema) == like(SCHEMA)
     assert [row["name"] for row in rows(repository, "node:Person")] == ["Ann", "Bob"]
     assert rows(repository, "node:Company") == []
+
+
+@pytest.mark.parametrize("how", ["evolve", "merge"])
+def test_a_type_that_another_adds_and_drops_meanwhile(repo: Repository, how: str) -> None:
+    """It is a lost race, after which the type is added above what was dropped."""
+    pets = with_types(PET)
+    if how == "merge":
+        repo.branches.create("side")
+        repo.evolve(pets, branch="side")
+
+    def add_and_drop() -> None:
+        other.evolve(pets)
+        with other.transaction() as tx:
+            tx.append("node:Pet", [{"id": "rex", "name": "Rex"}])
+        other.evolve(SCHEMA)
+
+    with (
+        Repository.open(repo.uri, durability="none") as other,
+        meanwhile("l2.publish.planned", add_and_drop),
+    ):
+        if how == "evolve":
+            repo.evolve(pets)
+        else:
+            repo.branches.merge("side")
+    assert rows(repo, "node:Pet") == []
+    assert repo.verify().ok

@@ -46,6 +46,7 @@ WRITES: dict[str, Callable[[Repository], object]] = {
     "a publish of a run": lambda repo: repo.runs.list()[0].publish(),
     "an evolution": lambda repo: repo.evolve(GraphSchema(nodes=[NodeType("Pet")])),
     "optimize": lambda repo: repo.optimize(),
+    "optimize of no table": lambda repo: repo.optimize([]),
     "cleanup": lambda repo: repo.cleanup(timedelta(0), dry_run=False),
     "repair": lambda repo: repo.repair(dry_run=False),
     "migrate": lambda repo: repo.migrate(dry_run=False),

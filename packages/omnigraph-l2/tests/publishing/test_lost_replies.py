@@ -162,3 +162,23 @@ def test_a_merge_whose_source_is_deleted_before_its_outcome_is_known(faulty_s3: 
             held.release()
         assert faulty_s3.wait_until_idle()
         assert other.snapshot().read("node:A")["id"].to_pylist() == ["a"]
+
+
+@pytest.mark.parametrize("after", [3, 4, 5])
+def test_a_compaction_whose_reply_is_lost(
+    faulty_s3: FaultyS3, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """The commit does without it: nothing but the place of its rows would be another."""
+    monkeypatch.setattr("omnigraph_l2._store.exact_commit._SMALL_FRAGMENTS", 2)
+    schema = GraphSchema(nodes=[NodeType("A")])
+    options = faulty_s3.storage_options
+    with Repository.init(faulty_s3.uri("repo"), schema, storage_options=options) as repo:
+        with repo.transaction() as tx:
+            tx.append("node:A", [{"id": "first"}])
+        faulty_s3.inject(Rule(CutReply(), "PUT", key="*/nodes/*", after=after))
+        with repo.transaction(timeout=5) as tx:
+            tx.append("node:A", [{"id": "second"}])
+        faulty_s3.clear()
+        assert tx.outcome is CommitOutcome.COMMITTED
+        assert sorted(repo.snapshot().read("node:A")["id"].to_pylist()) == ["first", "second"]
+        assert repo.verify().ok

@@ -101,6 +101,14 @@ def test_a_process_that_was_stopped_while_it_moved_a_pointer(
     assert repo.verify().ok
 
 
+def test_work_of_a_thread_while_another_one_closes_the_handle(repo: Repository) -> None:
+    """It is done by that thread, as that of a snapshot that is read later: no other is started."""
+    root = repo._root
+    root.close()
+    doing = root.at_once(lambda _: threading.current_thread(), [1, 2, 3])
+    assert doing == [threading.current_thread()] * 3
+
+
 def test_work_within_work_does_not_wait_for_its_own_threads(repo: Repository) -> None:
     """More pieces than threads, each of which has pieces again: a fence of many branches does."""
     done: list[int] = []

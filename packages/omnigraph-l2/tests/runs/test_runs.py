@@ -355,6 +355,17 @@ def test_the_net_change_of_a_table(repo: Repository, changes: str) -> None:
     assert now.table_version > before.table_version
 
 
+def test_a_table_that_only_runs_write_is_compacted(local: Repository) -> None:
+    """The fragments of a table do not grow with the number of runs."""
+    for number in range(40):
+        run = local.runs.begin()
+        with run.transaction() as tx:
+            tx.append(COMPANY, [{"id": f"c{number}"}])
+        run.publish()
+    assert len(ids(local, COMPANY)) == 40
+    assert len(local.snapshot().dataset(COMPANY).get_fragments()) < 20
+
+
 def test_a_publish_outranks_the_registry_long_after(local: Repository) -> None:
     """Where the row of the end was never written, also once the catalog has dropped the commit."""
     run = local.runs.begin()

@@ -396,13 +396,17 @@ class BranchSession:
     def tidy_catalog(self) -> bool:
         """Prune and compact the catalog as far as possible; return whether that changed it."""
         try:
-            made = self._upkeep.at_once(self.catalog.refresh())
+            made = self._upkeep.at_once(self.load_publish_state())
         except Conflict:
             return False  # another writer publishes, and does what is due
         if made is not None:
             self.catalog.moved_to(made)
             self._advance_pointer(made.state)
         return made is not None
+
+    def advance_pointer(self) -> None:
+        """Let the pointer name the head, if it can be moved now."""
+        self._may_advance_pointer(self.catalog.refresh().state)
 
     def _advance_pointer(self, state: CatalogState) -> bool:
         """Let the pointer name the head; return False if there was none of this branch."""

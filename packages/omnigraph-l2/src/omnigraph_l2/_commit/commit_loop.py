@@ -171,7 +171,7 @@ class CommitLoop:
 
         def compacted(key: str) -> NewVersion:
             version, table = prepared.versions[key], prepared.versions[key].table
-            if version.steps is not None:
+            if not version.is_handed_over:
                 with translate_table_errors(key):
                     table = compact_if_due(table, ("id", *unique_properties(after, key)))
             table.make_durable()

@@ -69,6 +69,8 @@ class NewVersion:
     """How it came from the published version; None to have both compared."""
     columns: pa.Schema | None = None
     """What its declaration becomes, for a change of the schema; None where it stays."""
+    is_handed_over: bool = False
+    """Whether it is the version of another branch, which this one takes over."""
 
 
 _NO_VERSIONS: Mapping[str, NewVersion] = MappingProxyType({})

@@ -38,6 +38,7 @@ from omnigraph_l2._store.manifest_store import VersionsRead
 from omnigraph_l2._store.repository_root import RepositoryRoot, check_writable
 from omnigraph_l2.errors import (
     CorruptRepository,
+    InvalidRequest,
     LeaseLost,
     SnapshotExpired,
     StorageError,
@@ -151,7 +152,7 @@ def guard_lease(pin: Pin | None) -> Iterator[None]:
     """
     try:
         yield
-    except (CorruptRepository, SnapshotExpired, StorageError):
+    except (CorruptRepository, InvalidRequest, SnapshotExpired, StorageError):
         if pin is not None:
             with suppress(L1Error):  # where the store fails, it fails here too
                 pin.check()

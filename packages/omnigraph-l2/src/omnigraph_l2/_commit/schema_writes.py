@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from omnigraph_l1 import Table, new_ulid, table_path
-from omnigraph_l1.errors import CommitConflict, DatasetExists, L1Error
+from omnigraph_l1.errors import CommitConflict, DatasetExists, L1Error, OutcomeUnknown
 from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._commit.branch_session import BranchSession
@@ -58,7 +58,8 @@ def empty_table(table: Table, columns: pa.Schema, *, above: int) -> Table:
     while True:
         try:
             table = table.replace_schema(columns).table
-        except CommitConflict:
+        except (CommitConflict, OutcomeUnknown):
+            # What landed without a reply is an empty version that nobody publishes.
             if time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers

@@ -109,7 +109,10 @@ def merge_target(fragment_rows: Collection[int]) -> int | None:
 
 
 def compact_if_due(table: Table, indexed: Sequence[str]) -> Table:
-    """Merge small fragments and extend the indexes of some columns, if that is due."""
+    """Merge small fragments and extend the indexes of some columns, if that is due.
+
+    Return the table as it was where others are faster or the store fails: it is due again later.
+    """
     rows = table.fragments()
     target = merge_target(rows.values())
     if target is None:
@@ -123,7 +126,7 @@ def compact_if_due(table: Table, indexed: Sequence[str]) -> Table:
             if table.count() >= _INDEXED_FROM_ROWS
             else (compacted.table)
         )
-    except Conflict:
+    except (Conflict, OutcomeUnknown, StorageError):
         return table
 
 

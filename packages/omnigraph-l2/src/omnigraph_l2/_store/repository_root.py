@@ -203,11 +203,15 @@ class RepositoryRoot:
         if len(listed) <= 1 or _is_within_call.get():
             return [work(item) for item in listed]
         with self._lock:
-            if self._workers is None:
+            if self._workers is None and not self.closed:
                 self._workers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="omnigraph")
-        futures = [
-            self._workers.submit(copy_context().run, _call_within, work, item) for item in listed
-        ]
+            if self._workers is None:
+                futures = None
+            else:
+                submit = self._workers.submit
+                futures = [submit(copy_context().run, _call_within, work, i) for i in listed]
+        if futures is None:  # the handle was closed, perhaps by another thread just now
+            return [work(item) for item in listed]
         failures = [failure for future in futures if (failure := future.exception()) is not None]
         if failures:
             raise failures[0]
