@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
+import attrs
 import pyarrow as pa
 import pytest
 from people import SCHEMA, ids, rows
 
-from omnigraph_l1 import Storage, Table, unique_branch_name
-from omnigraph_l1.errors import OutcomeUnknown, StoreUnavailable
+from omnigraph_l1 import Storage, Table, list_objects, remove_object, unique_branch_name
+from omnigraph_l1.errors import InvalidRequest, OutcomeUnknown, StoreUnavailable
 from omnigraph_testing import Answer, CutReply, CutRequest, Effect, FaultyS3, Refuse, Rule
 
 VERSION_FILES = "*/_versions/*.manifest"
@@ -213,3 +214,23 @@ def test_a_fork_that_was_never_made_is_told_as_unknown(far: Table, faulty_s3: Fa
     assert caught.value.write_id == name
     assert far.branches() == {}
     assert far.fork(unique_branch_name("side"), fresh=True).version == far.version
+
+
+@pytest.mark.parametrize("branch", [None, "side.1"])
+def test_what_was_staged_long_ago_and_is_gone(
+    far: Table, faulty_s3: FaultyS3, branch: str | None
+) -> None:
+    """Cleaning leaves staged files for a week: what is older is looked for, each file once."""
+    table = far if branch is None else far.fork(branch)
+    written = table.write(rows("b"))
+    with faulty_s3.expect(max_requests=0):
+        table.stage_written([written])
+    old = attrs.evolve(written, written_at=time.time() - 90_000)
+    with faulty_s3.expect(max_requests=1):
+        table.stage_written([old])
+    (name,) = [path.name for path in table.stage_written([written]).new_files()]
+    (found,) = [each for each in list_objects(table._pinned.storage) if each.name.endswith(name)]
+    remove_object(table._pinned.storage, found.name)
+    with pytest.raises(InvalidRequest, match="is gone: it was staged for"):
+        table.stage_written([old])
+    assert ids(table.refresh().read()) == ["a"]

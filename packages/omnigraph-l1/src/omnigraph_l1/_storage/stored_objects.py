@@ -39,6 +39,7 @@ __all__ = [
     "check_files",
     "check_tree",
     "first_names",
+    "has_object",
     "list_objects",
     "open_contained",
     "read_contained",
@@ -175,6 +176,17 @@ def read_object(storage: Storage, name: str) -> bytes | None:
         return None
     except (BaseError, TimeoutError) as error:
         raise to_storage_error(error, storage.location) from harmless(error)
+
+
+def has_object(storage: Storage, name: str) -> bool:
+    """Return whether a file is in an object store, below the location."""
+    try:
+        run_watched(storage, lambda: storage.object_store().head(name))
+    except FileNotFoundError:
+        return False
+    except (BaseError, TimeoutError) as error:
+        raise to_storage_error(error, storage.location) from harmless(error)
+    return True
 
 
 def first_names(storage: Storage, count: int) -> list[str]:

@@ -11,10 +11,13 @@ What travels is plain values, picklable, without a secret in their text.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import lance
@@ -32,7 +35,7 @@ from omnigraph_l1._lance.lance_failures import (
 from omnigraph_l1._lance.private_hooks import columns_of, file_name
 from omnigraph_l1._storage.location import Location, Storage
 from omnigraph_l1._storage.silence_watch import run_watched
-from omnigraph_l1._storage.stored_objects import translate_os_errors
+from omnigraph_l1._storage.stored_objects import has_object, translate_os_errors
 from omnigraph_l1._text_encoding import encode_json
 from omnigraph_l1._write.schema_check import ArrowData, CheckedData, check_data
 from omnigraph_l1.errors import InvalidRequest
@@ -58,6 +61,9 @@ __all__ = [
 ]
 
 _APPEND = "append"
+_KEPT_SECONDS: Final = 86_400.0
+"""For how long nothing removes files that are staged: a cleanup leaves them a week."""
+_LOOKS_AT_ONCE: Final = 8
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -220,6 +226,31 @@ def check_staged_files(pinned: PinnedDataset, change: Staged) -> None:
         return  # to look would cost a request for each
     with translate_os_errors(pinned.location):
         gone = [file for file in change.new_files() if not (pinned.directory / file).exists()]
+    _refuse_gone(pinned, change, gone)
+
+
+def check_old_files(
+    pinned: PinnedDataset, written: Iterable[StagedElsewhere], change: Staged
+) -> None:
+    """Refuse what was staged long ago, by whatever process, if a file is gone from a store."""
+    times = [part.written_at for part in written]
+    oldest = min((0.0 if moment is None else moment for moment in times), default=math.inf)
+    if pinned.location.is_local or time.time() - oldest < _KEPT_SECONDS:
+        return
+    lineage = Path() if pinned.branch is None else Path("tree", pinned.branch)
+    files = list(change.new_files())
+
+    def is_there(file: Path) -> bool:
+        return has_object(pinned.storage, (lineage / file).as_posix())
+
+    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as looking:
+        there = list(looking.map(is_there, files))
+    _refuse_gone(
+        pinned, change, [file for file, found in zip(files, there, strict=True) if not found]
+    )
+
+
+def _refuse_gone(pinned: PinnedDataset, change: Staged, gone: Sequence[Path]) -> None:
     if gone:
         reason = (
             f"of the files of the {change.operation_name}, {gone[0]} is gone: it was staged for "
@@ -270,6 +301,13 @@ class Origin(Protocol):
     def columns(self) -> str: ...
 
 
+class StagedElsewhere(Protocol):
+    """What a process has staged, perhaps long ago."""
+
+    @property
+    def written_at(self) -> float | None: ...
+
+
 @attrs.frozen(kw_only=True)
 class WrittenFragments:
     """What one writer wrote, to be sent home."""
@@ -283,6 +321,8 @@ class WrittenFragments:
     fragments: tuple[str, ...] = attrs.field(repr=False)
     rows: int
     size_bytes: int
+    written_at: float | None = attrs.field(default=None, eq=False, repr=False)
+    """When, by the clock of that process; None if it did not say so."""
 
 
 @attrs.frozen(kw_only=True)
@@ -322,6 +362,7 @@ def write_fragments(pinned: PinnedDataset, data: ArrowData) -> WrittenFragments:
         fragments=tuple(encode_json(fragment.to_json()) for fragment in fragments),
         rows=change.rows_inserted,
         size_bytes=sum(file.file_size_bytes or 0 for part in fragments for file in part.files),
+        written_at=time.time(),
     )
 
 
@@ -351,9 +392,10 @@ def stage_written(
     fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
     refuse_repeated(pinned, fragments)
     rows = sum(part.rows for part in parts)
-    if replace_all:
-        return describe_overwrite(pinned, fragments, rows)
-    return describe_change(pinned, "append", LanceOperation.Append(fragments), rows_inserted=rows)
+    append = LanceOperation.Append(fragments)
+    change = describe_change(pinned, _APPEND, append, rows_inserted=rows)
+    check_old_files(pinned, parts, change)
+    return describe_overwrite(pinned, fragments, rows) if replace_all else change
 
 
 def check_origin(pinned: PinnedDataset, part: Origin, columns: str) -> None:
