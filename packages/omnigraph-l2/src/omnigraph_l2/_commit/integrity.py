@@ -158,7 +158,7 @@ class _Check:
     def _check_same_rows(self, key: str) -> None:
         """Raise if a version takes the number of the visible one, and has other rows.
 
-        Whoever expects that number would not notice.
+        Who expects that number would not notice.
         """
         number = self.after.latest(key)
         if number == self.before.latest(key) and not self._changes_no_row(key):

@@ -59,7 +59,7 @@ def empty_table(table: Table, columns: pa.Schema, *, above: int) -> Table:
         try:
             table = table.replace_schema(columns).table
         except (CommitConflict, OutcomeUnknown):
-            # What landed without a reply is an empty version that nobody publishes.
+            # What landed without a reply is an empty version that is never published.
             if time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
