@@ -196,11 +196,11 @@ class Branches:
         branch = self._open(pointer.name)
         loaded = branch.catalog.refresh()
         head = branch.head(loaded.state)
-        return attrs.evolve(
-            _of_pointer(pointer),
-            manifest_version=loaded.state.version,
-            head_commit_id=None if head is None else head.graph_commit_id,
-        )
+        shown = attrs.evolve(_of_pointer(pointer), manifest_version=loaded.state.version)
+        if head is None:
+            return attrs.evolve(shown, head_commit_id=None)
+        updated_at = max(pointer.updated_at, head.created_at)
+        return attrs.evolve(shown, head_commit_id=head.graph_commit_id, updated_at=updated_at)
 
     def _describe(self, name: str, native: str | None, info: BranchInfo | None) -> Branch:
         """Describe a branch that has no pointer."""
