@@ -23,7 +23,7 @@ _standard.addHandler(logging.NullHandler())
 def emit(event: str, **fields: Any) -> None:
     """Log that ``event`` happened."""
     # Who configures structlog has imported it. Importing it takes a tenth of the time of starting.
-    if "structlog" in sys.modules:
+    if sys.modules.get("structlog") is not None:
         import structlog  # noqa: PLC0415
 
         if structlog.is_configured():

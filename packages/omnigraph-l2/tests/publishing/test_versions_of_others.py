@@ -90,6 +90,23 @@ def test_a_version_of_another_branch(repo: Repository) -> None:
     assert repo.verify().ok
 
 
+@pytest.mark.parametrize("point", ["l2.branch.catalog_removed", "l2.branch.log_removed"])
+def test_a_version_of_a_branch_that_is_being_deleted(repo: Repository, point: str) -> None:
+    """The catalog has forgotten that branch; its tables go next."""
+    repo.branches.create("side")
+    append(repo, "bob", branch="side")
+    update = shown(repo, "side")
+
+    def publish() -> None:
+        with pytest.raises(InvalidChange, match="one of branch side"):
+            other.publish([update])
+
+    with Repository.open(repo.uri, durability="none") as other, meanwhile(point, publish):
+        repo.branches.delete("side")
+    assert people(repo) == "ann"
+    assert repo.verify().ok
+
+
 def test_the_number_of_the_visible_version_with_other_rows(repo: Repository) -> None:
     """Whoever expects that number would not notice, and the rows would be lost."""
     repo.branches.create("side")

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from stagework import deletes, everything, person, upserts
-from tx_support import CITY, KNOWS, PERSON, add, edge, ids
+from tx_support import CITY, KNOWS, PERSON, SCHEMA, add, edge, ids
 
-from omnigraph_l1 import table_path
+from omnigraph_l1 import list_objects, remove_object, table_path
 from omnigraph_l2 import RegisterTable, Repository, Transaction
 from omnigraph_l2.errors import (
     DanglingEdges,
@@ -21,6 +21,7 @@ from omnigraph_l2.errors import (
     InvalidRequest,
     OmniGraphError,
 )
+from omnigraph_testing import S3Store
 
 
 def _checked(tx: Transaction) -> int:
@@ -240,6 +241,47 @@ def test_staged_work_is_published_once(repo: Repository, how: str, *, checked: b
         tx.append_staged(PERSON, again, checked_at=_checked(tx))
         tx.append_staged(PERSON, again, checked_at=_checked(tx))
     assert ids(repo, PERSON) == ["a", "b", "new", "newer"]
+
+
+def test_changes_that_are_sent_again(repo: Repository) -> None:
+    """They bring rows that the table has already: that is no lost race, which is tried again."""
+    with repo.transaction() as tx:
+        changed = upserts(tx, PERSON, [person("a", 9), person("new")])
+        tx.change_staged(PERSON, changed)
+    with pytest.raises(InvalidRequest, match="already"), repo.transaction() as tx:
+        tx.change_staged(PERSON, changed)
+    assert everything(repo)["a"]["age"] == 9
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_nodes_of_another_table_that_others_took_away(repo: Repository, how: str) -> None:
+    """An end that is declared nowhere may be in any node table: the one that is left must stay."""
+    with repo.transaction() as tx:
+        tx.append(CITY, [{"id": "a"}])
+    repo.publish([RegisterTable(table_key=KNOWS, table_path=table_path(KNOWS))])
+    with pytest.raises(DanglingEdges, match="'a'"), repo.transaction() as tx:
+        tx.change_staged(PERSON, deletes(tx, PERSON, ["a"]), checked_at=_checked(tx))
+        with repo.transaction() as other:
+            if how == "deleted":
+                other.delete(CITY, ids=["a"])
+            else:
+                other.overwrite(CITY, [{"id": "oslo"}])
+    assert repo.verify(dangling_edges=True).ok
+
+
+@pytest.mark.integration
+def test_staged_work_of_another_transaction_that_is_gone(s3_store: S3Store) -> None:
+    """In a store nothing else reads what the caller has checked; a cleanup has removed it."""
+    uri, options = s3_store.uri("gone"), s3_store.storage_options
+    with Repository.init(uri, SCHEMA, storage_options=options) as repo:
+        with repo.transaction() as tx:
+            staged = tx.stage(PERSON).write([person("new")])
+        storage = repo._root.child(table_path(PERSON))
+        (data,) = [each.name for each in list_objects(storage) if each.name.startswith("data/")]
+        remove_object(storage, data)
+        with pytest.raises(InvalidRequest, match="is gone"), repo.transaction() as tx:
+            tx.append_staged(PERSON, staged, checked_at=_checked(tx))
+        assert repo.verify().ok
 
 
 def test_edges_that_end_elsewhere_by_now(repo: Repository) -> None:

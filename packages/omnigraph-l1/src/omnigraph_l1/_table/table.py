@@ -41,7 +41,12 @@ from omnigraph_l1._write.column_indexes import IndexKind
 from omnigraph_l1._write.native_refs import BranchInfo, TagInfo
 from omnigraph_l1._write.row_changes import WrittenChanges
 from omnigraph_l1._write.schema_check import ArrowData
-from omnigraph_l1._write.staged_changes import Staged, WriteTarget, WrittenFragments
+from omnigraph_l1._write.staged_changes import (
+    Staged,
+    WriteTarget,
+    WrittenFragments,
+    check_staged_files,
+)
 from omnigraph_l1._write.table_commit import CommitResult
 from omnigraph_l1._write.version_removal import Removed
 
@@ -360,6 +365,10 @@ class Table:
     def write(self, data: ArrowData) -> WrittenFragments:
         """Write rows as fragments for this lineage, to be staged with ``stage_written``."""
         return staged_changes.write_fragments(self._pinned, data)
+
+    def check_files(self, staged: Staged) -> None:
+        """Raise ``InvalidRequest`` if a file of a staged change is gone; a request for each."""
+        check_staged_files(self._pinned, staged, ask_store=True)
 
     def stage_written(
         self, written: Iterable[WrittenFragments], *, replace_all: bool = False

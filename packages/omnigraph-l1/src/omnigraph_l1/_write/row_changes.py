@@ -8,7 +8,6 @@ parts change raises an error.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -30,7 +29,6 @@ from omnigraph_l1._text_encoding import decode_json, encode_json
 from omnigraph_l1._write.schema_check import ArrowData
 from omnigraph_l1._write.staged_changes import (
     Staged,
-    check_old_files,
     check_origin,
     describe_change,
     refuse_repeated,
@@ -90,8 +88,6 @@ class WrittenChanges:
     rows_inserted: int
     rows_deleted: int
     size_bytes: int
-    written_at: float | None = attrs.field(default=None, eq=False, repr=False)
-    """When, by the clock of that process; None if it did not say so."""
 
     @property
     def updated_files(self) -> frozenset[str]:
@@ -148,7 +144,6 @@ def write_changes(
         size_bytes=sum(
             file.file_size_bytes or 0 for each in (*parts, *others) for file in each.files
         ),
-        written_at=time.time(),
     )
 
 
@@ -195,7 +190,6 @@ def stage_changed(pinned: PinnedDataset, written: Iterable[WrittenChanges], *, k
     new = [*kept, *(FragmentMetadata.from_json(text) for part in parts for text in part.inserted)]
     refuse_repeated(pinned, new)
     change = describe_marks(pinned, marked, new)
-    check_old_files(pinned, parts, change)
     return attrs.evolve(
         change,
         rows_inserted=sum(part.rows_inserted for part in parts),

@@ -149,7 +149,9 @@ def gather_batches(
     if len(first) < _FEWEST:  # the common case
         yield from first
         return
-    for group in group_parts(chain(first, batches), rows=rows, size=size):
+    every = chain(first, batches)
+    del first  # memory of one's own would not be freed before the end
+    for group in group_parts(every, rows=rows, size=size):
         if len(group) == 1:
             yield from group
         else:

@@ -11,11 +11,11 @@ What travels is plain values, picklable, without a secret in their text.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -61,8 +61,6 @@ __all__ = [
 ]
 
 _APPEND = "append"
-_KEPT_SECONDS: Final = 86_400.0
-"""For how long nothing removes files that are staged: a cleanup leaves them a week."""
 _LOOKS_AT_ONCE: Final = 8
 
 
@@ -220,34 +218,27 @@ def check_base(pinned: PinnedDataset, change: Staged) -> None:
         _check_columns(pinned, change)
 
 
-def check_staged_files(pinned: PinnedDataset, change: Staged) -> None:
-    """Refuse a change whose files are gone: it was staged for a dataset that was deleted since."""
-    if not pinned.location.is_local:
-        return  # to look would cost a request for each
-    with translate_os_errors(pinned.location):
-        gone = [file for file in change.new_files() if not (pinned.directory / file).exists()]
-    _refuse_gone(pinned, change, gone)
+def check_staged_files(pinned: PinnedDataset, change: Staged, *, ask_store: bool = False) -> None:
+    """Refuse a change whose files are gone: it was staged for what was deleted or cleaned up since.
 
-
-def check_old_files(
-    pinned: PinnedDataset, written: Iterable[StagedElsewhere], change: Staged
-) -> None:
-    """Refuse what was staged long ago, by whatever process, if a file is gone from a store."""
-    times = [part.written_at for part in written]
-    oldest = min((0.0 if moment is None else moment for moment in times), default=math.inf)
-    if pinned.location.is_local or time.time() - oldest < _KEPT_SECONDS:
+    In a store, where to look is a request for each file, only if that is asked for.
+    """
+    if pinned.location.is_local:
+        with translate_os_errors(pinned.location):
+            gone = [file for file in change.new_files() if not (pinned.directory / file).exists()]
+    elif ask_store:
+        lineage = Path() if pinned.branch is None else Path("tree", pinned.branch)
+        files = list(change.new_files())
+        looks = [
+            partial(copy_context().run, has_object, pinned.storage, (lineage / file).as_posix())
+            for file in files
+        ]
+        with ThreadPoolExecutor(_LOOKS_AT_ONCE) as looking:
+            there = list(looking.map(lambda look: look(), looks))
+        gone = [file for file, is_there in zip(files, there, strict=True) if not is_there]
+    else:
         return
-    lineage = Path() if pinned.branch is None else Path("tree", pinned.branch)
-    files = list(change.new_files())
-
-    def is_there(file: Path) -> bool:
-        return has_object(pinned.storage, (lineage / file).as_posix())
-
-    with ThreadPoolExecutor(_LOOKS_AT_ONCE) as looking:
-        there = list(looking.map(is_there, files))
-    _refuse_gone(
-        pinned, change, [file for file, found in zip(files, there, strict=True) if not found]
-    )
+    _refuse_gone(pinned, change, gone)
 
 
 def _refuse_gone(pinned: PinnedDataset, change: Staged, gone: Sequence[Path]) -> None:
@@ -301,13 +292,6 @@ class Origin(Protocol):
     def columns(self) -> str: ...
 
 
-class StagedElsewhere(Protocol):
-    """What a process has staged, perhaps long ago."""
-
-    @property
-    def written_at(self) -> float | None: ...
-
-
 @attrs.frozen(kw_only=True)
 class WrittenFragments:
     """What one writer wrote, to be sent home."""
@@ -321,8 +305,6 @@ class WrittenFragments:
     fragments: tuple[str, ...] = attrs.field(repr=False)
     rows: int
     size_bytes: int
-    written_at: float | None = attrs.field(default=None, eq=False, repr=False)
-    """When, by the clock of that process; None if it did not say so."""
 
 
 @attrs.frozen(kw_only=True)
@@ -362,7 +344,6 @@ def write_fragments(pinned: PinnedDataset, data: ArrowData) -> WrittenFragments:
         fragments=tuple(encode_json(fragment.to_json()) for fragment in fragments),
         rows=change.rows_inserted,
         size_bytes=sum(file.file_size_bytes or 0 for part in fragments for file in part.files),
-        written_at=time.time(),
     )
 
 
@@ -392,10 +373,9 @@ def stage_written(
     fragments = [FragmentMetadata.from_json(text) for part in parts for text in part.fragments]
     refuse_repeated(pinned, fragments)
     rows = sum(part.rows for part in parts)
-    append = LanceOperation.Append(fragments)
-    change = describe_change(pinned, _APPEND, append, rows_inserted=rows)
-    check_old_files(pinned, parts, change)
-    return describe_overwrite(pinned, fragments, rows) if replace_all else change
+    if replace_all:
+        return describe_overwrite(pinned, fragments, rows)
+    return describe_change(pinned, _APPEND, LanceOperation.Append(fragments), rows_inserted=rows)
 
 
 def check_origin(pinned: PinnedDataset, part: Origin, columns: str) -> None:

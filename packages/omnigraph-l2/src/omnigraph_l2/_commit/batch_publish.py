@@ -51,7 +51,7 @@ class BatchPublish:
             self.pin.hold_back_tables()
             self.outlast_cleanups()
         for update in updates:
-            check_owner(update, self.root, state.branch)
+            check_owner(update, self.root, state)
             check_there(update, self.root, is_fresh=update in older)
         return Prepared(changes=tuple(complete_update(each, self.root) for each in self.changes))
 

@@ -426,11 +426,25 @@ class _Check:
                     self._refuse_removed(name, removed, pointing)
 
     def _check_edges_since(self, node_key: str, since: int) -> None:
-        """Check that others added no edge to nodes that the caller has verified to be removable."""
+        """Check that nodes which the caller has verified to be removable still are.
+
+        Others may have added an edge, or taken away the node of another table that it could name.
+        """
         for edge_key, column in self._pointing_at(node_key):
             self.read.add(edge_key)
             with self._ends_since(edge_key, column, since) as ends:
                 self._refuse_missing_ends(edge_key, column, ends)
+            for other in self._others_at(edge_key, column, since) - {node_key}:
+                self.read.add(other)
+                with self._changed_since(other, since) as gone:
+                    self._refuse_removed(other, gone, [(edge_key, column)])
+
+    def _others_at(self, edge_key: str, column: str, since: int) -> set[str]:
+        """Return the node tables that may have had an end, where it is not declared which does."""
+        if endpoints(self.after, edge_key).get(column):
+            return set()
+        tables = self._state_at(since).tables.keys() | self.after.tables.keys()
+        return {key for key in tables if key.startswith("node:")}
 
     def _had_same_ends(self, key: str, since: int) -> bool:
         """Return whether an edge type had the same ends in a version of the graph."""

@@ -136,7 +136,7 @@ def _check_pointer(
             f"its pointer is at version {pointer.manifest_version}, its newest commit at "
             f"{head.manifest_version}"
         )
-        remedy = "the next publish, or repair, moves it on"
+        remedy = "its writer moves it on when it is closed, at the latest; or repair does"
         collector.add(Severity.INFO, "pointer-behind", subject, detail, remedy)
         return
     detail = (

@@ -19,7 +19,7 @@ _standard.addHandler(logging.NullHandler())
 
 def emit(event: str, **fields: Any) -> None:
     """Report that ``event`` happened."""
-    if "structlog" in sys.modules:  # who configures it has imported it
+    if sys.modules.get("structlog") is not None:  # who configures it has imported it
         import structlog  # noqa: PLC0415
 
         if structlog.is_configured():

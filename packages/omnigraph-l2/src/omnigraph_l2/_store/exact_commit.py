@@ -126,7 +126,10 @@ def compact_if_due(table: Table, indexed: Sequence[str]) -> Table:
             if table.count() >= _INDEXED_FROM_ROWS
             else (compacted.table)
         )
-    except (Conflict, OutcomeUnknown, StorageError):
+    except Conflict:
+        return table
+    except (OutcomeUnknown, StorageError) as error:
+        emit("compaction_failed", location=str(table.location), error=str(error))
         return table
 
 

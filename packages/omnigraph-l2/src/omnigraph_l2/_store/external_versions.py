@@ -10,10 +10,11 @@ import attrs
 
 from omnigraph_l1 import Table, table_path
 from omnigraph_l1.errors import BadInput, CorruptDataset, NotFound
+from omnigraph_l2._catalog.catalog_state import CatalogState
 from omnigraph_l2._catalog.manifest_rows import version_metadata
 from omnigraph_l2._catalog.publish_plan import Change, TableUpdate
 from omnigraph_l2._model.repository_layout import MANIFEST
-from omnigraph_l2._store.branch_registry import is_owned_by, with_parents
+from omnigraph_l2._store.branch_registry import has_unique_ending, is_owned_by, run_of, with_parents
 from omnigraph_l2._store.repository_root import RepositoryRoot, refuse_auto_cleanup
 from omnigraph_l2.errors import InvalidChange
 
@@ -38,14 +39,21 @@ def check_there(update: TableUpdate, root: RepositoryRoot, *, is_fresh: bool) ->
     refuse_auto_cleanup(table)
 
 
-def check_owner(update: TableUpdate, root: RepositoryRoot, branch: str | None) -> None:
-    """Raise if a version belongs to another branch of the graph: deleting that would remove it."""
-    native = update.table_branch
-    if native is None or is_owned_by(native, branch):
+def check_owner(update: TableUpdate, root: RepositoryRoot, state: CatalogState) -> None:
+    """Raise if a version belongs to another branch of the graph: deleting that would remove it.
+
+    It does so still while that branch is being deleted, when the catalog has forgotten it.
+    """
+    native, shown = update.table_branch, state.tables.get(update.table_key)
+    if native is None or (shown is not None and shown.table_branch == native):
         return
     natives = root.open(MANIFEST).branches()
-    others = natives.keys() - {branch} - with_parents([branch], natives)
-    owner = next((other for other in sorted(others) if is_owned_by(native, other)), None)
+    own = {state.branch, *with_parents([state.branch], natives)}
+    if any(is_owned_by(native, each) for each in own):
+        return
+    owner = next((each for each in sorted(natives) if is_owned_by(native, each)), None)
+    if owner is None and (has_unique_ending(native) or run_of(native) is not None):
+        owner = native
     if owner is not None:
         reason = f"its version is one of branch {owner}, and goes when that is deleted; merge it"
         raise InvalidChange(table_key=update.table_key, reason=reason)
@@ -65,4 +73,4 @@ def complete_update(change: Change, root: RepositoryRoot) -> Change:
         raise InvalidChange(table_key=change.table_key, reason=reason)
     table.make_durable()
     facts = version_metadata(table.manifest_path, is_durable=root.is_durable)
-    return attrs.evolve(change, metadata={**facts, **change.metadata})
+    return attrs.evolve(change, metadata={**change.metadata, **facts})

@@ -44,6 +44,8 @@ class StagedChange:
 
     table_key: str
     written: WrittenChanges = attrs.field(repr=False)
+    staged_for: str | None = attrs.field(default=None, repr=False)
+    """The commit of the transaction for which it was written."""
 
     @property
     def rows_updated(self) -> int:
@@ -78,6 +80,8 @@ class ChangeTarget:
     target: TableTarget = attrs.field(repr=False)
     schema: pa.Schema = attrs.field(repr=False)
     """The columns that rows may have."""
+    staged_for: str | None = attrs.field(default=None, repr=False)
+    """The commit of the transaction that takes them."""
 
     @property
     def table_version(self) -> int:
@@ -139,7 +143,7 @@ class ChangeTarget:
             inserted=_half(rows, self.schema, new=True),
             addresses=writer.taken,
         )
-        return StagedChange(table_key=self.table_key, written=written)
+        return StagedChange(table_key=self.table_key, written=written, staged_for=self.staged_for)
 
 
 class _ChangeWriter:

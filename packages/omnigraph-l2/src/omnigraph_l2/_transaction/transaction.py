@@ -278,7 +278,12 @@ class Transaction:
     def stage(self, table_key: str) -> WriteTarget:
         """Return what another process needs to write rows for a table. It can be pickled."""
         base = self._table(table_key).base
-        return WriteTarget(table_key=table_key, target=base.write_target, schema=base.schema)
+        return WriteTarget(
+            table_key=table_key,
+            target=base.write_target,
+            schema=base.schema,
+            staged_for=self.commit_id,
+        )
 
     @_exclusive
     def append_staged(
@@ -297,7 +302,10 @@ class Transaction:
         parts = self._parts(table_key, staged, Staged)
         written = tuple(part.written for part in parts)
         since = self._check_version(table_key, checked_at)
-        self._add(self._table(table_key), Append(written=written, ids=None, checked_at=since))
+        change = Append(
+            written=written, ids=None, checked_at=since, is_foreign=self._is_foreign(parts)
+        )
+        self._add(self._table(table_key), change)
 
     @_exclusive
     def overwrite_staged(
@@ -311,7 +319,10 @@ class Transaction:
         parts = self._parts(table_key, staged, Staged)
         written = tuple(part.written for part in parts)
         since = self._check_version(table_key, checked_at)
-        self._add(self._table(table_key), Overwrite(written=written, ids=None, checked_at=since))
+        change = Overwrite(
+            written=written, ids=None, checked_at=since, is_foreign=self._is_foreign(parts)
+        )
+        self._add(self._table(table_key), change)
 
     @_exclusive
     def stage_changes(self, table_key: str) -> ChangeTarget:
@@ -320,7 +331,12 @@ class Transaction:
         It changes rows as they were when this transaction began.
         """
         base = self._table(table_key).base
-        return ChangeTarget(table_key=table_key, target=base.write_target, schema=base.schema)
+        return ChangeTarget(
+            table_key=table_key,
+            target=base.write_target,
+            schema=base.schema,
+            staged_for=self.commit_id,
+        )
 
     @_exclusive
     def change_staged(
@@ -338,7 +354,8 @@ class Transaction:
         parts = self._parts(table_key, staged, StagedChange)
         written = tuple(part.written for part in parts)
         since = self._check_version(table_key, checked_at)
-        self._add(self._table(table_key), Changed(written=written, checked_at=since))
+        change = Changed(written=written, checked_at=since, is_foreign=self._is_foreign(parts))
+        self._add(self._table(table_key), change)
 
     @_exclusive
     def share(self, table_key: str) -> SharedWork:
@@ -556,6 +573,10 @@ class Transaction:
                 reason = f"they were written for {part.table_key}. Stage them for this table"
                 raise InvalidRequest(what=f"staged rows for {table_key}", reason=reason)
         return parts
+
+    def _is_foreign(self, parts: Iterable[Staged | StagedChange]) -> bool:
+        """Return whether some work was staged for another transaction: it may be gone."""
+        return any(part.staged_for != self.commit_id for part in parts)
 
 
 def _collect(ends: tuple[IdSet, IdSet] | None, batch: pa.RecordBatch) -> None:

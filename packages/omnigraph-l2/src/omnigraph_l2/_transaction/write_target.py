@@ -26,6 +26,8 @@ class Staged:
 
     table_key: str
     written: WrittenFragments = attrs.field(repr=False)
+    staged_for: str | None = attrs.field(default=None, repr=False)
+    """The commit of the transaction for which it was written."""
 
     @property
     def rows(self) -> int:
@@ -46,6 +48,8 @@ class WriteTarget:
     target: TableTarget = attrs.field(repr=False)
     schema: pa.Schema = attrs.field(repr=False)
     """The columns that the rows must have."""
+    staged_for: str | None = attrs.field(default=None, repr=False)
+    """The commit of the transaction that takes them."""
 
     def check(self, columns: pa.Schema) -> None:
         """Raise ``InvalidData`` with every problem that rows with these columns would have."""
@@ -57,4 +61,4 @@ class WriteTarget:
         with translate_data_errors(self.table_key), translate_table_errors(self.table_key):
             coming = incoming(data, self.schema, what=self.table_key)
             written = self.target.write(coming.reader())
-        return Staged(table_key=self.table_key, written=written)
+        return Staged(table_key=self.table_key, written=written, staged_for=self.staged_for)
