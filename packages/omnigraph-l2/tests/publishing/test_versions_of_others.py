@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import attrs
 import pyarrow as pa
 import pytest
 from forced_order import meanwhile
@@ -171,3 +173,16 @@ def test_a_declaration_with_odd_values(
     repo.optimize()
     assert repo.verify().ok
     repo.revert(repo.log()[0].graph_commit_id, strategy="ours")
+
+
+def test_what_follows_from_the_version_itself(repo: Repository) -> None:
+    """Whether it was flushed, and where it is, is not for the caller to say."""
+    said = {"durable": True, "manifest_path": "etc/passwd", "source": "elsewhere"}
+    update = attrs.evolve(added(repo, PERSON, id="bob"), metadata=said)
+    repo.publish([update])
+    rows = Table.open(Path(repo.uri) / "__manifest").read().to_pylist()
+    (row,) = [each for each in rows if "elsewhere" in (each["metadata"] or "")]
+    found = json.loads(row["metadata"])
+    assert found["source"] == "elsewhere"
+    assert not found.get("durable")
+    assert found["manifest_path"].endswith(".manifest")

@@ -19,7 +19,7 @@ from omnigraph_l1.failpoints import declare, failpoint
 from omnigraph_l2._catalog.catalog_state import TableEntry
 from omnigraph_l2._commit.branch_session import BranchSession
 from omnigraph_l2._model.deadlines import SCHEMA_WRITE_SECONDS, wait_seconds
-from omnigraph_l2._store.exact_commit import done_exactly
+from omnigraph_l2._store.exact_commit import contention_error, done_exactly
 from omnigraph_l2._store.repository_root import RepositoryRoot
 
 __all__ = ["create_fork_table", "empty_table", "redeclare_table", "reshape_table"]
@@ -58,10 +58,10 @@ def empty_table(table: Table, columns: pa.Schema, *, above: int) -> Table:
     while True:
         try:
             table = table.replace_schema(columns).table
-        except (CommitConflict, OutcomeUnknown):
+        except (CommitConflict, OutcomeUnknown) as failure:
             # What landed without a reply is an empty version that is never published.
             if time.monotonic() > deadline:
-                raise
+                raise contention_error(table, failure) from failure
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
             pause = min(2 * pause, _LONGEST_PAUSE)
             table = table.refresh()

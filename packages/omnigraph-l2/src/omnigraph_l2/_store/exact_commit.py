@@ -21,7 +21,13 @@ from omnigraph_l2._model.events import emit
 from omnigraph_l2._store.repository_root import refuse_auto_cleanup
 from omnigraph_l2.errors import OmniGraphError, StorageError, TableContention
 
-__all__ = ["commit_exactly", "compact_if_due", "done_exactly", "merge_target"]
+__all__ = [
+    "commit_exactly",
+    "compact_if_due",
+    "contention_error",
+    "done_exactly",
+    "merge_target",
+]
 
 _RESTORED = declare("l2.table.restored", "the head of a table is its pinned version again")
 _COMMITTED = declare("l2.table.committed", "a table has the change, not yet visible")
@@ -57,7 +63,7 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
         except (CommitConflict, OutcomeUnknown) as failure:
             # A commit whose reply was lost may land yet: in a version that is never published.
             if time.monotonic() > deadline:
-                raise _contention(base, failure) from failure
+                raise contention_error(base, failure) from failure
         else:
             if done is None:
                 return base
@@ -65,7 +71,7 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
             if done.follows_base:
                 return done.table
             if time.monotonic() > deadline:
-                raise _contention(base, lost) from lost
+                raise contention_error(base, lost) from lost
         emit("stranger_at_head", location=str(base.location), branch=base.branch, base=base.version)
         if on is not base:
             time.sleep(random.uniform(0, pause))  # noqa: S311 - spreads writers
@@ -73,7 +79,8 @@ def done_exactly(base: Table, commit: Callable[[Table], Commit | None]) -> Table
         on, lost = _restore(base)
 
 
-def _contention(base: Table, failure: L1Error | None) -> OmniGraphError:
+def contention_error(base: Table, failure: L1Error | None) -> OmniGraphError:
+    """Return the error for a table that could not be committed to until the deadline."""
     location = str(base.location)
     if isinstance(failure, OutcomeUnknown):
         return StorageError(location=location, detail=f"{failure.detail}. Nothing was published.")
