@@ -243,16 +243,6 @@ def test_staged_work_is_published_once(repo: Repository, how: str, *, checked: b
     assert ids(repo, PERSON) == ["a", "b", "new", "newer"]
 
 
-def test_changes_that_are_sent_again(repo: Repository) -> None:
-    """They bring rows that the table has already: that is no lost race, which is tried again."""
-    with repo.transaction() as tx:
-        changed = upserts(tx, PERSON, [person("a", 9), person("new")])
-        tx.change_staged(PERSON, changed)
-    with pytest.raises(InvalidRequest, match="already"), repo.transaction() as tx:
-        tx.change_staged(PERSON, changed)
-    assert everything(repo)["a"]["age"] == 9
-
-
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_nodes_of_another_table_that_others_took_away(repo: Repository, how: str) -> None:
     """An end that is declared nowhere may be in any node table: the one that is left must stay."""

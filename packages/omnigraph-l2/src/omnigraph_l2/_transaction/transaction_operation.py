@@ -12,7 +12,7 @@ or read counts as read on the branch of a run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -84,7 +84,7 @@ class Append:
         """Add them."""
         staged = on.stage_written(self.written)
         if self.ids is None:
-            _refuse_present(on, staged.new_files())
+            _refuse_present(on, staged)
         return _present_files(on, staged) if self.is_foreign else staged
 
     def close(self) -> None:
@@ -184,26 +184,20 @@ class Changed:
         """The files of updated rows."""
         return frozenset[str]().union(*(part.updated_files for part in self.written))
 
-    @property
-    def data_files(self) -> Iterator[Path]:
-        """The data files that it brings."""
-        for part in self.written:
-            yield from (Path("data") / name for name in part.updated_files | part.inserted_files)
-
     def stage(self, on: Table) -> Staged:
         """Apply the staged change."""
         staged = on.stage_changed(self.written, key="id")
-        _refuse_present(on, staged.new_files())
+        _refuse_present(on, staged)
         return _present_files(on, staged) if self.is_foreign else staged
 
     def close(self) -> None:
         """Nothing is kept."""
 
 
-def _refuse_present(on: Table, new_files: Iterable[Path]) -> None:
+def _refuse_present(on: Table, staged: Staged) -> None:
     """Raise if a version has the files of staged work already: its rows would be there twice."""
     there = {Path("data") / name for files in on.fragment_files().values() for name in files.data}
-    if not there.isdisjoint(new_files):
+    if not there.isdisjoint(staged.new_files()):
         reason = "the staged rows are in the table already: staged work is published once"
         raise InvalidRequest(location=str(on.location), reason=reason)
 
@@ -315,7 +309,6 @@ class PendingTable:
                 written = tuple(map(self.current.rebase_changes, operation.written))
                 return attrs.evolve(operation, written=written)
             except _NOT_THE_SAME:
-                _refuse_present(self.current, operation.data_files)
                 seen = _looked_up_in(operation)
         elif isinstance(operation, DeleteWhere) and operation.found is not None:
             try:
