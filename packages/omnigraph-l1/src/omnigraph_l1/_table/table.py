@@ -41,12 +41,7 @@ from omnigraph_l1._write.column_indexes import IndexKind
 from omnigraph_l1._write.native_refs import BranchInfo, TagInfo
 from omnigraph_l1._write.row_changes import WrittenChanges
 from omnigraph_l1._write.schema_check import ArrowData
-from omnigraph_l1._write.staged_changes import (
-    Staged,
-    WriteTarget,
-    WrittenFragments,
-    check_staged_files,
-)
+from omnigraph_l1._write.staged_changes import Staged, WriteTarget, WrittenFragments
 from omnigraph_l1._write.table_commit import CommitResult
 from omnigraph_l1._write.version_removal import Removed
 
@@ -66,10 +61,7 @@ class Commit:
     transaction_id: str | None
     """The id that the commit carries in Lance's own record; None if Lance takes none."""
     follows_base: bool
-    """Whether the version is exactly the base plus this change.
-
-    Where it is not, Lance put the change on top of what others had committed in between.
-    """
+    """Whether the version is exactly the base plus this change, without commits of others."""
     changed: bool
     """Whether anything was committed: a change of no rows is no commit."""
 
@@ -368,7 +360,7 @@ class Table:
 
     def check_files(self, staged: Staged) -> None:
         """Raise ``InvalidRequest`` if a file of a staged change is gone; a request for each."""
-        check_staged_files(self._pinned, staged, ask_store=True)
+        staged_changes.check_staged_files(self._pinned, staged, ask_store=True)
 
     def stage_written(
         self, written: Iterable[WrittenFragments], *, replace_all: bool = False
