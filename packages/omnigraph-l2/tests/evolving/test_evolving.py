@@ -243,6 +243,7 @@ def test_on_s3_too(s3_store: object) -> None:
     assert rows(repository, "node:Company") == []
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["evolve", "merge"])
 def test_a_type_that_another_adds_and_drops_meanwhile(repo: Repository, how: str) -> None:
     """It is a lost race, after which the type is added above what was dropped."""

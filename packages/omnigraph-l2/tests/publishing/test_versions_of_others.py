@@ -109,6 +109,7 @@ def test_a_version_of_a_branch_that_is_being_deleted(repo: Repository, point: st
     assert repo.verify().ok
 
 
+@pytest.mark.usefixtures("impatient")
 def test_the_number_of_the_visible_version_with_other_rows(repo: Repository) -> None:
     """Whoever expects that number would not notice, and the rows would be lost."""
     repo.branches.create("side")

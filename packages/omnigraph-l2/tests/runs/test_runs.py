@@ -357,12 +357,12 @@ def test_the_net_change_of_a_table(repo: Repository, changes: str) -> None:
 
 def test_a_table_that_only_runs_write_is_compacted(local: Repository) -> None:
     """The fragments of a table do not grow with the number of runs."""
-    for number in range(40):
+    for number in range(34):
         run = local.runs.begin()
         with run.transaction() as tx:
             tx.append(COMPANY, [{"id": f"c{number}"}])
         run.publish()
-    assert len(ids(local, COMPANY)) == 40
+    assert len(ids(local, COMPANY)) == 34
     assert len(local.snapshot().dataset(COMPANY).get_fragments()) < 20
 
 

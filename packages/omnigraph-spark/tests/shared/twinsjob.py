@@ -18,7 +18,7 @@ __all__ = ["write_twins"]
 
 @attrs.frozen
 class Twins:
-    """Holds the first attempt of a task in the midst of its rows, until the second is there."""
+    """Holds the first two attempts of a task in the midst of its rows, until both are there."""
 
     marks: str
     name: str
@@ -33,9 +33,10 @@ class Twins:
                 self._meet(context.attemptNumber())
 
     def _meet(self, attempt: int) -> None:
+        """Mark an attempt, and wait for the other one, which is killed when the first has ended."""
         self._mark(attempt).touch()
         pause = threading.Event()
-        while attempt == 0 and not self._mark(1).exists():
+        while attempt in {0, 1} and not self._mark(1 - attempt).exists():
             pause.wait(0.02)
 
     def _mark(self, attempt: int) -> Path:
