@@ -9,7 +9,6 @@ repeated keys are found while the rows are read, once. Pure: it does no I/O of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
 from typing import Any
 
 import attrs
@@ -30,8 +29,6 @@ _KEYS_SHOWN = 5
 _ROWS = 131_072
 _BYTES = 16 * 1024 * 1024
 _ALIGNMENT = 16
-_FEWEST = 2
-"""How many batches there are where some could be put together."""
 
 
 def check_data(
@@ -144,14 +141,7 @@ def gather_batches(
 
     A batch that is large already is not copied.
     """
-    batches = iter(batches)
-    first = list(islice(batches, _FEWEST))
-    if len(first) < _FEWEST:  # the common case
-        yield from first
-        return
-    every = chain(first, batches)
-    del first  # memory of one's own would not be freed before the end
-    for group in group_parts(every, rows=rows, size=size):
+    for group in group_parts(batches, rows=rows, size=size):
         if len(group) == 1:
             yield from group
         else:
