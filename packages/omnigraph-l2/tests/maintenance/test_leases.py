@@ -18,7 +18,7 @@ from forced_order import meanwhile
 from small_graph import PERSON, SCHEMA, append, people
 from upkeepwork import NOTHING, table_versions
 
-from omnigraph_l1 import JsonRefs, Ref, Storage
+from omnigraph_l1 import JsonRefs, Ref, Storage, table_path
 from omnigraph_l2 import Repository
 from omnigraph_l2.errors import (
     AccessDenied,
@@ -204,6 +204,21 @@ def test_who_slept_too_long_publishes_nothing(
     assert len(local.log()) == 2
     append(local, "b")
     assert people(local) == "a b"
+
+
+def test_rows_that_went_with_the_lease(local: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the files of a transaction are gone is no fault of the caller."""
+    append(local, "a")
+    data = Path(local.uri) / table_path(PERSON) / "data"
+    before = set(data.iterdir())
+    tx = local.transaction().__enter__()
+    tx.append(PERSON, [{"id": "b"}])
+    bury(local)
+    for file in set(data.iterdir()) - before:
+        file.unlink()
+    with waking_after(monkeypatch, 1_000), pytest.raises(LeaseLost):
+        tx.__exit__(None, None, None)
+    assert people(local) == "a"
 
 
 def test_who_slept_and_was_not_buried_goes_on(

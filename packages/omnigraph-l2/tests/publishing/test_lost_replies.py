@@ -182,3 +182,18 @@ def test_a_compaction_whose_reply_is_lost(
         assert tx.outcome is CommitOutcome.COMMITTED
         assert sorted(repo.snapshot().read("node:A")["id"].to_pylist()) == ["first", "second"]
         assert repo.verify().ok
+
+
+def test_a_type_that_comes_back_on_a_store_whose_replies_are_lost(faulty_s3: FaultyS3) -> None:
+    """Its empty version may be there, and is never published: so the error says."""
+    both = GraphSchema(nodes=[NodeType("A"), NodeType("B")])
+    options = faulty_s3.storage_options
+    with Repository.init(faulty_s3.uri("repo"), both, storage_options=options) as repo:
+        repo.evolve(GraphSchema(nodes=[NodeType("A")]))
+        faulty_s3.inject(Rule(CutReply(), "PUT", key="*/nodes/*"))
+        with pytest.raises(StorageError, match="Nothing was published"):
+            repo.evolve(both, timeout=1)
+        faulty_s3.clear()
+        assert list(repo.snapshot().tables) == ["node:A"]
+        repo.evolve(both)
+        assert repo.verify().ok
