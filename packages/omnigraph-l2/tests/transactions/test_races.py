@@ -265,6 +265,7 @@ def test_every_step_of_a_transaction_has_a_name(repo: Repository) -> None:
             "l2.table.committed",
             "l2.publish.planned",
             "l2.publish.visible",
+            "l2.pointer.advanced",
         }
         <= set(passed)
         <= set(failpoints.declared())

@@ -541,11 +541,8 @@ class Repository:
         """
         check_retention(older_than, keep_versions)
         with public_call(timeout):
-            main = self._branch(MAIN)
-            main.catalog.refresh()  # this handle itself needs nothing older
+            self._branch(MAIN).catalog.refresh()  # this handle itself needs nothing older
             if not dry_run:
-                check_writable(self._root)
-                main.advance_pointer()  # others look for the head from there on
                 self._deletion.finish_all()
             cleaner = Cleaner(
                 root=self._root,

@@ -112,7 +112,7 @@ class ManifestUpkeep:
 
 
 LOG_LAG: Final = 16
-"""How many commits the log and the pointer of main may be behind, unless they follow each one."""
+"""How many commits the log may be behind, unless it is completed with each commit."""
 
 _POINTER_PAUSE_SECONDS: Final = 60.0
 """For how long publishes do not try to move a pointer that could not be reached: a stopped process
@@ -404,10 +404,6 @@ class BranchSession:
             self._advance_pointer(made.state)
         return made is not None
 
-    def advance_pointer(self) -> None:
-        """Let the pointer name the head, if it can be moved now."""
-        self._may_advance_pointer(self.catalog.refresh().state)
-
     def _advance_pointer(self, state: CatalogState) -> bool:
         """Let the pointer name the head; return False if there was none of this branch."""
         head = state.head
@@ -429,22 +425,13 @@ class BranchSession:
         return None if found is None else Published(0, found)
 
     def _is_gone_after(self, loaded: Loaded) -> bool:
-        """Return whether the branch was deleted before a publish landed.
-
-        To find out, its pointer is advanced. Main cannot be deleted; its pointer follows later.
-        """
-        if self.native is None:
-            return False
-        return not self._may_advance_pointer(loaded.state) and self._is_gone()
-
-    def _may_advance_pointer(self, state: CatalogState) -> bool:
-        """Advance the pointer, unless that fails or has just failed; return whether it was done."""
+        """Advance the pointer to a publish; return whether the branch was deleted by then."""
         is_there = False
         if time.monotonic() >= self._pointer_not_before:
             with self._emit_failure(), self._pause_pointer():
-                is_there = self._advance_pointer(state)
+                is_there = self._advance_pointer(loaded.state)
                 failpoint(_POINTED)
-        return is_there
+        return self.native is not None and not is_there and self._is_gone()
 
     @contextmanager
     def _pause_pointer(self) -> Iterator[None]:
@@ -461,8 +448,6 @@ class BranchSession:
             with self._emit_failure():
                 self._log.complete(loaded.state)
                 self._logged_through = loaded.state.last_sequence
-            if self.native is None:
-                self._may_advance_pointer(loaded.state)
         with self._emit_failure():
             compacted = self._upkeep.after(loaded)
             if compacted is not None:

@@ -136,7 +136,7 @@ def _check_pointer(
             f"its pointer is at version {pointer.manifest_version}, its newest commit at "
             f"{head.manifest_version}"
         )
-        remedy = "its writer moves it on when it is closed, at the latest; or repair does"
+        remedy = "the next publish, or repair, moves it on"
         collector.add(Severity.INFO, "pointer-behind", subject, detail, remedy)
         return
     detail = (
